@@ -127,7 +127,6 @@ let package = Package(
         .target(
             name: "Journal",
             dependencies: [
-                "CLinux",
                 "CSQLite",
                 "CZlib",
                 "Routing",

@@ -18,7 +18,7 @@ import Testing
             #expect(report["bus"]?["state"] == stage.bus.address)
             #expect(report["notifyd"]?["state"]?.contains("process \(stage.daemon.identifier ?? 0)") == true)
             #expect(report["notification server"]?["state"] == "rehearsal 1")
-            #expect(report["journal"]?["state"]?.hasPrefix(stage.state + "/events.db, mode 600") == true)
+            #expect(report["journal"]?["state"]?.hasPrefix(stage.state + "/index.db, mode 600") == true)
             #expect(report["sandbox"]?["state"]?.hasPrefix("none") == true)
             #expect(report["configuration"]?["state"]?.contains("/config.toml") == true)
             // This notifyctl has neither.

@@ -172,7 +172,7 @@ extension Rig {
     fileprivate func filesHold(_ text: String) -> Bool {
         let state = "\(daemon.folder.path)/state/notifyd"
         let files = (try? FileManager.default.contentsOfDirectory(atPath: state)) ?? []
-        #expect(files.contains("events.db"))
+        #expect(files.contains("index.db"))
         return files.contains { name in
             FileManager.default.contents(atPath: "\(state)/\(name)")?.range(of: Data(text.utf8)) != nil
         }

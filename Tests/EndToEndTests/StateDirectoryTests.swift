@@ -14,7 +14,7 @@ struct StateDirectoryTests {
         let command = ["sh", "-c", "cd '\(folder.path)'; exec \"$0\" --state some/where"]
         try await withFaultRig(through: command) { rig in
             _ = try await rig.send("/note/1")
-            #expect(FileManager.default.fileExists(atPath: folder.path + "/some/where/events.db"))
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/some/where/index.db"))
             #expect(!FileManager.default.fileExists(atPath: "/some"))
         }
     }
@@ -72,7 +72,7 @@ struct StateDirectoryTests {
         let name = "rel-\(UUID().uuidString)"
         try await withFaultRig(state: name) { rig in
             _ = try await rig.send("/note/1")
-            #expect(FileManager.default.fileExists(atPath: rig.daemon.folder.path + "/.local/state/notifyd/events.db"))
+            #expect(FileManager.default.fileExists(atPath: rig.daemon.folder.path + "/.local/state/notifyd/index.db"))
             #expect(!FileManager.default.fileExists(atPath: "/" + name))
         }
     }

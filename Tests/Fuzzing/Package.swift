@@ -4,7 +4,7 @@ import PackageDescription
 /// One program for each target of NotifyFuzzing; `make fuzz` builds and runs them. It is a package of its own because a
 /// program for a fuzzer has no main function, and is built with the fuzzer or not at all.
 let targets = [
-    "Publish", "Topic", "Configuration", "Row", "Record", "Frame", "Text", "Reply", "LinkMessage", "Map", "Tab",
+    "Publish", "Topic", "Configuration", "Record", "Frame", "Text", "Reply", "LinkMessage", "Map", "Tab",
     "Window", "Push", "Ntfy",
 ]
 

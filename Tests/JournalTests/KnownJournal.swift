@@ -34,7 +34,6 @@ struct KnownJournal: Sendable {
             try queue.close()
             let journal = try Journal(directory: folder)
             for number in Self.events { try write(number, journal) }
-            try makeFreePages(journal)
             for number in Self.removals {
                 let origin = Origin(source: "test", eventID: "removal \(number)")
                 try journal.commit([removal(Topic("/gone"), EventID(number), origin, accepted: 1_000 + Int64(number))])
@@ -48,6 +47,7 @@ struct KnownJournal: Sendable {
                 banners.insert(banner, at: 0)
             }
             try writeSnoozes(journal)
+            try makeFreePages(journal)
             values = try journal.values(.all).map(\.id)
             journal.close()
             file = try Data(contentsOf: URL(filePath: path))

@@ -34,10 +34,11 @@ struct OpeningTests {
     @Test func aFileThatIsNoJournalIsSetAside() throws {
         try withFolder { folder in
             try Data("this is no database, and it is longer than a header".utf8).write(
-                to: URL(filePath: folder + "/events.db"))
+                to: URL(filePath: folder + "/index.db"))
             let journal = try Journal(directory: folder)
             let aside = try #require(journal.setAside)
-            #expect(FileManager.default.fileExists(atPath: aside))
+            #expect(FileManager.default.fileExists(atPath: aside.file))
+            #expect(!aside.isEarlier)
             try journal.commit([.accepted(try sample(1))])
             #expect(try journal.undecided().count == 1)
         }
@@ -47,45 +48,97 @@ struct OpeningTests {
         try withFolder { folder in
             do {
                 let journal = try Journal(directory: folder)
-                try journal.write { db in try db.execute(sql: "INSERT INTO grdb_migrations VALUES ('99')") }
+                try journal.write { db in try db.execute(sql: "PRAGMA user_version = 99") }
                 journal.close()
             }
             #expect(throws: JournalError.tooNew) { try Journal(directory: folder) }
-            #expect(FileManager.default.fileExists(atPath: folder + "/events.db"))
+            #expect(FileManager.default.fileExists(atPath: folder + "/index.db"))
         }
     }
 
-    @Test func anOlderFileIsBroughtUpToDate() throws {
+    @Test func theFileOfAnEarlierBuildIsSetAside() throws {
         try withFolder { folder in
-            do {
-                let old = try DatabaseQueue(path: folder + "/events.db")
-                try JournalSchema.migrator.migrate(old, upTo: "1")
-                try old.write { db in
-                    // A row as version 1 wrote it.
-                    let event = try sample(7)
-                    let fields = FieldCoding.encode(event.fields)
-                    try db.execute(
-                        sql: """
-                            INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id,
-                                urgency, retained, route, coalescing, window, accepted, expires, expires_uptime, boot,
-                                checksum, outcome)
-                            VALUES (7, '/post/27', 'Title', 'Mina has something to say 07', ?, 1000, ':1.5', 'test', '7',
-                                1, 0, '/post/{id}', '/post/27', 100000, 1007, 9000000, 7000000, 'boot', ?, 0)
-                            """,
-                        arguments: [Data(fields), event.checksum(fields: fields, appearance: nil)])
-                }
-                try old.close()
+            for name in ["events.db", "events.db-wal", "ballast"] {
+                try Data(name.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
             }
             let journal = try Journal(directory: folder)
-            #expect(journal.setAside == nil)
-            #expect(try journal.undecided() == [try sample(7)])
-            let origin = Origin(source: "test", eventID: "gone")
-            try journal.commit([removal(Topic("/post/27"), EventID(8), origin, accepted: 2_000)])
-            #expect(
-                try journal.named(after: EventID(0), limit: 10).map(\.id) == [
-                    EventID(7), EventID(8),
-                ])
-            #expect(journal.damagedRows == 0)
+            let aside = Journal.SetAside(file: folder + "/events.db.earlier", isEarlier: true)
+            #expect(journal.setAside == aside)
+            #expect(try Data(contentsOf: URL(filePath: aside.file)) == Data("events.db".utf8))
+            #expect(try Data(contentsOf: URL(filePath: aside.file + "-wal")) == Data("events.db-wal".utf8))
+            #expect(try !files(in: folder).contains { ["events.db", "events.db-wal", "ballast"].contains($0) })
+            try journal.commit([.accepted(try sample(1))])
+            journal.close()
+            let next = try Journal(directory: folder)
+            #expect(next.setAside == nil)
+            #expect(try next.undecided().count == 1)
+        }
+    }
+
+    @Test func filesThatWereDeletedAreBegunAfresh() throws {
+        try withFolder { folder in
+            let directory = folder + "/notifyd"
+            let journal = try Journal(directory: directory)
+            try journal.commit([.accepted(try sample(1))])
+            try journal.fold()
+            #expect(journal.isInPlace)
+            try FileManager.default.removeItem(atPath: directory)
+            #expect(!journal.isInPlace)
+            journal.abandon()
+            #expect(!journal.isOpen && !journal.isReadable)
+            #expect(try journal.reopen())
+            #expect(journal.isOpen && journal.isInPlace && journal.count == 0)
+            #expect(try journal.event(EventID(1)) == nil)
+            try journal.commit([.accepted(try sample(2))])
+            journal.close()
+            #expect(try Journal(directory: directory).undecided().map(\.id.rawValue) == [2])
+        }
+    }
+
+    @Test(arguments: ["index.db", "log-0"]) func aFileOfAnotherNameIsNotInPlace(_ name: String) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1))])
+            try FileManager.default.moveItem(atPath: "\(folder)/\(name)", toPath: "\(folder)/moved")
+            #expect(!journal.isInPlace)
+            try Data().write(to: URL(filePath: "\(folder)/\(name)"))
+            #expect(!journal.isInPlace)
+            try FileManager.default.removeItem(atPath: "\(folder)/\(name)")
+            try FileManager.default.moveItem(atPath: "\(folder)/moved", toPath: "\(folder)/\(name)")
+            #expect(journal.isInPlace)
+        }
+    }
+
+    /// Some of it may have been acknowledged after the files were gone. If they are back, they have it.
+    @Test(arguments: [true, false]) func whatTheIndexHadNotGotIsWrittenAgain(isBack: Bool) throws {
+        try withFolder { folder in
+            let (directory, away) = (folder + "/notifyd", folder + "/away")
+            let journal = try Journal(directory: directory)
+            try journal.commit([.accepted(try sample(1))])
+            try journal.fold()
+            try FileManager.default.moveItem(atPath: directory, toPath: away)
+            let claim = ClaimRecord(claimant: ":1.7", latency: nil, form: .claim, verdict: .recorded)
+            try journal.commit([.accepted(try sample(2)), .claimed(EventID(1), claim), .claimed(EventID(2), claim)])
+            journal.abandon()
+            if isBack { try FileManager.default.moveItem(atPath: away, toPath: directory) }
+            #expect(try journal.reopen())
+            #expect(journal.count == (isBack ? 2 : 1))
+            #expect(try journal.undecidedIDs() == (isBack ? [1, 2] : [2]).map { EventID($0) })
+            #expect(try journal.claims(on: EventID(1)) == (isBack ? [claim] : []))
+            #expect(try journal.claims(on: EventID(2)) == [claim])
+        }
+    }
+
+    @Test func aDirectoryThatWasMovedAwayIsCompleteWhereItIs() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder + "/notifyd")
+            try journal.commit([.accepted(try sample(1))])
+            try journal.fold()
+            try FileManager.default.moveItem(atPath: folder + "/notifyd", toPath: folder + "/away")
+            journal.abandon()
+            _ = try journal.reopen()
+            #expect(journal.count == 0)
+            #expect(try Journal(directory: folder + "/away").undecided().map(\.id.rawValue) == [1])
         }
     }
 }

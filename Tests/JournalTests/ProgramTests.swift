@@ -65,10 +65,7 @@ struct ProgramTests {
                 .accepted(try sample(1)), .decided(EventID(1), decision("firefox")),
                 .claimed(EventID(1), claim(":1.8", "feed.service")),
             ])
-            try journal.write { db in
-                try db.execute(sql: "UPDATE event SET program = 'thunderbird'")
-                try db.execute(sql: "UPDATE claim SET program = NULL")
-            }
+            try journal.damage("event")
             #expect(try journal.event(EventID(1)) == nil)
             #expect(try journal.claims(on: EventID(1)).isEmpty)
             #expect(journal.damagedRows == 2)

@@ -12,30 +12,40 @@ struct ReadOnlyTests {
         try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
     }
 
-    /// The files of a journal with two events, as a kill or an orderly end leaves them.
-    private func withFiles(inLog: Bool, _ body: (String) throws -> Void) throws {
+    /// Where the last of two events is.
+    enum Place: CaseIterable { case log, logOfSQLite, index }
+
+    /// The files of a journal, as a kill or an orderly end leaves them.
+    private func withFiles(_ place: Place, _ body: (String) throws -> Void) throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder + "/first")
-            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2))])
-            if !inLog { journal.close() }
+            try journal.commit([.accepted(try sample(1))])
+            try journal.fold()
+            try journal.commit([.accepted(try sample(2))])
+            switch place {
+            case .log: break
+            case .logOfSQLite: try journal.fold()
+            case .index: journal.close()
+            }
             try FileManager.default.copyItem(atPath: folder + "/first", toPath: folder + "/se?cond%")
-            if inLog { journal.close() }
+            if place != .index { journal.close() }
             try body(folder + "/se?cond%")
         }
     }
 
-    @Test(arguments: [true, false]) func itIsReadWithALogAndWithoutOneAndNothingChanges(_ inLog: Bool) throws {
-        try withFiles(inLog: inLog) { folder in
+    @Test(arguments: Place.allCases) func itIsReadWhereverItsEventsAreAndNothingChanges(_ place: Place) throws {
+        try withFiles(place) { folder in
             let files = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
             let bytes = try files.map { try Data(contentsOf: URL(filePath: folder + "/" + $0)) }
             let journal = try Journal(readingIn: folder)
             #expect(!journal.isOpen && journal.isReadable)
             #expect(try ids(journal) == [1, 2])
             #expect(try journal.undecidedIDs() == [EventID(1), EventID(2)])
+            #expect(try journal.event(EventID(2)) == sample(2) && journal.count == 2)
             #expect(throws: JournalError.self) { try journal.commit([.accepted(try sample(3))]) }
             #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == files)
             #expect(try files.map { try Data(contentsOf: URL(filePath: folder + "/" + $0)) } == bytes)
-            try journal.reopen(without: [])
+            _ = try journal.reopen()
             try journal.commit([.accepted(try sample(3))])
             #expect(try ids(journal) == [1, 2, 3])
             journal.close()
@@ -45,44 +55,27 @@ struct ReadOnlyTests {
     @Test func whereThereIsNothingToBeReadItSaysSo() throws {
         try withFolder { folder in
             #expect(throws: JournalError.self) { try Journal(readingIn: folder) }
-            try Data().write(to: URL(filePath: folder + "/events.db"))
+            try Data().write(to: URL(filePath: folder + "/index.db"))
             #expect(throws: JournalError.damaged) { try Journal(readingIn: folder) }
-            try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: folder + "/events.db"))
+            try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: folder + "/index.db"))
             #expect(throws: JournalError.damaged) { try Journal(readingIn: folder) }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["events.db"])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["index.db"])
         }
     }
 
-    @Test func afterATransactionThatFailedEverythingBeforeItIsRead() throws {
+    @Test func afterACommitThatFailedEverythingBeforeItIsRead() throws {
         try withFolder { folder in
-            let journal = try Journal(directory: folder)
+            let disk = MadeUpDisk()
+            let journal = try Journal(directory: folder, logDisk: { _ in disk })
             try journal.commit([.accepted(try sample(1))])
-            #expect(throws: JournalError.self) {
-                try journal.write { db in
-                    try db.execute(sql: "DELETE FROM event")
-                    throw JournalError.inputOutput
-                }
-            }
+            disk.fault = { $0 == .sync ? .inputOutput : nil }
+            #expect(throws: JournalError.inputOutput) { try journal.commit([.accepted(try sample(2))]) }
             #expect(!journal.isOpen && journal.isReadable)
             #expect(try ids(journal) == [1])
             journal.stopWriting()
             #expect(try ids(journal) == [1])
             journal.close()
             #expect(!journal.isReadable)
-        }
-    }
-
-    /// A commit that failed may be in the file after all, and is taken out when the file can be written.
-    @Test func whatWasRefusedIsNotRead() throws {
-        try withFiles(inLog: true) { folder in
-            let journal = try Journal(readingIn: folder)
-            journal.readOnly(without: [EventID(3)])
-            #expect(try ids(journal) == [1, 2])
-            journal.readOnly(without: [EventID(2)])
-            #expect(!journal.isReadable)
-            try journal.reopen(without: [EventID(2)])
-            #expect(try ids(journal) == [1])
-            journal.close()
         }
     }
 }

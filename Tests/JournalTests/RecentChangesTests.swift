@@ -34,7 +34,7 @@ struct RecentChangesTests {
             var fromMemory = 0
             let outcomes: [Outcome] = [.shown, .claimed, .silent, .muted, .expired, .retracted]
             for id in 1...200 as ClosedRange<UInt64> {
-                var entries: [JournalEntry] = [.accepted(try sample(id, retained: id.isMultiple(of: 5)))]
+                var entries: [Record] = [.accepted(try sample(id, retained: id.isMultiple(of: 5)))]
                 if id.isMultiple(of: 2) { entries.append(.decided(EventID(id - 1), decision(outcomes[Int(id) % 6]))) }
                 if id.isMultiple(of: 3) { entries.append(.decided(EventID(id), decision(.shown))) }
                 // A second outcome of one that is recent, and of one that is not.
@@ -63,9 +63,9 @@ struct RecentChangesTests {
             for id in 1...100 as ClosedRange<UInt64> { try journal.commit([.accepted(try sample(id))]) }
             #expect(journal.recent?.after(Int64(start)) == nil)
             #expect(try read(journal, after: start).count == 100)
-            #expect(journal.recent?.after(journal.lastChange - 1)?.count == 1)
+            #expect(journal.recent?.after(journal.numbers.last - 1)?.count == 1)
             let some = try journal.changes(
-                after: Journal.ChangePosition(after: UInt64(journal.lastChange - 10)), limit: 3, bytes: 1 << 20)
+                after: Journal.ChangePosition(after: UInt64(journal.numbers.last - 10)), limit: 3, bytes: 1 << 20)
             #expect(some.changes.count == 3 && some.position != nil)
         }
     }

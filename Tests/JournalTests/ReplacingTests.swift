@@ -78,6 +78,18 @@ struct ReplacingTests {
         }
     }
 
+    @Test func whatIsReplacedKeepsTheNameThatItsClaimantGotInTheSameTurn() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            var muted = StoredDecision(outcome: .muted, resolved: 1)
+            muted.claimant = ":1.7"
+            try journal.commit([.accepted(try event(1)), .decided(EventID(1), muted)])
+            try journal.commit([.named(":1.7", "firefox", EventID(1)), .accepted(try event(2))])
+            let decision = try #require(try journal.event(EventID(1))?.decision)
+            #expect(decision.isRead && decision.program == "firefox")
+        }
+    }
+
     @Test func aSnoozedEventThatIsReplacedHasNoReadMark() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
@@ -98,81 +110,18 @@ struct ReplacingTests {
         }
     }
 
-    /// Nobody can say whether a commit that failed is on the disk.
-    @Test func aRefusedEventReplacesNothing() throws {
+    @Test(arguments: [Outcome.muted, .expired]) func whatIsReplacedInTheTurnInWhichItCameIsReadToo(_ outcome: Outcome)
+        throws
+    {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
-            var shown = StoredDecision(outcome: .shown, resolved: 1)
-            shown.shownWith = EventID(2)
-            let muted = StoredDecision(outcome: .muted, resolved: 1)
             try journal.commit([
-                .accepted(try event(1)), .accepted(try event(2, "l")), .decided(EventID(2), shown),
-                .accepted(try event(3, "m")), .decided(EventID(3), muted),
+                .accepted(try event(1)), .decided(EventID(1), StoredDecision(outcome: outcome, resolved: 1)),
+                .accepted(try event(2)),
             ])
-            let later: [JournalEntry] = [
-                .accepted(try event(4)), .decided(EventID(1), replaced(by: 4)), .accepted(try event(5, "l")),
-                .decided(EventID(2), replaced(by: 5)), .accepted(try event(6, "m")),
-            ]
-            #expect(throws: JournalError.self) { try journal.commit(later + [.accepted(try event(6))]) }
-            let overwritten = journal.overwritten
-            #expect(overwritten == [EventID(1): nil, EventID(2): shown, EventID(3): muted])
-            try journal.reopen(without: [])
-            try journal.commit(later)
-            journal.stopWriting()
-            journal.overwritten = overwritten
-            try journal.reopen(without: [4, 5, 6].map { EventID($0) })
-            #expect(try journal.event(EventID(1))?.decision == nil)
-            #expect(try journal.event(EventID(2))?.decision == shown)
-            #expect(try journal.event(EventID(3))?.decision == muted)
-            #expect(try journal.event(EventID(4)) == nil)
-            #expect(try journal.undecidedIDs() == [EventID(1)])
-            #expect(try journal.unread(.all) == 3)
-            #expect(try readMarks(journal).isEmpty)
-            #expect(journal.damagedRows == 0)
-        }
-    }
-
-    @Test func aJournalOfAnEarlierVersionIsRead() throws {
-        try withFolder { folder in
-            let path = "\(folder)/\(Journal.fileName)"
-            do {
-                let journal = try Journal(directory: folder)
-                try journal.commit([.accepted(try event(1, nil))])
-                journal.close()
-                let queue = try DatabaseQueue(path: path)
-                try queue.write { db in
-                    try db.execute(
-                        sql: """
-                            DROP INDEX event_collapse;
-                            ALTER TABLE event DROP COLUMN appearance;
-                            ALTER TABLE event DROP COLUMN collapse;
-                            DROP INDEX event_name;
-                            ALTER TABLE event DROP COLUMN via;
-                            DROP TABLE identity;
-                            DROP TABLE snooze;
-                            DROP TABLE digest;
-                            DROP TABLE awaited;
-                            ALTER TABLE event DROP COLUMN device;
-                            ALTER TABLE event DROP COLUMN claim_via;
-                            DROP TABLE change;
-                            DROP TABLE change_start;
-                            DROP TABLE change_last;
-                            DROP TABLE tombstone;
-                            DROP INDEX event_decided;
-                            ALTER TABLE event DROP COLUMN decided;
-                            ALTER TABLE event DROP COLUMN number;
-                            CREATE INDEX event_banner ON event(banner) WHERE outcome = 1;
-                            DELETE FROM grdb_migrations WHERE identifier NOT IN ('1', '2', '3', '4', '5', '6', '7', '8', '9', '12');
-                            """)
-                }
-                try queue.close()
-            }
-            let journal = try Journal(directory: folder)
-            #expect(journal.setAside == nil)
-            #expect(try journal.event(EventID(1)) == event(1, nil))
-            try journal.commit([.accepted(try event(2))])
-            #expect(try journal.replaceable(key)?.id == EventID(2))
-            #expect(journal.damagedRows == 0)
+            #expect(try journal.event(EventID(1))?.decision?.isRead == true)
+            #expect(try journal.unread(.all) == 1)
+            #expect(try readMarks(journal) == [EventID(1): try event(2).sender])
         }
     }
 

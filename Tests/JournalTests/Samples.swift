@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Routing
 
 @testable import Journal
@@ -28,10 +27,24 @@ func withFolder(_ body: (String) throws -> Void) throws {
 /// A removal that takes the value away; without `published`, because its lifetime ended.
 func removal(
     _ topic: Topic, _ id: EventID, _ origin: Origin, accepted: Int64, published: Int64? = nil
-) -> JournalEntry {
+) -> Record {
     .removed(
         StoredRemoval(
             id: id, topic: topic, origin: origin, published: published, removed: accepted,
             cause: published == nil ? .expired : .publisher),
         leaving: ValueVersion(published: published ?? accepted, id: id, origin: origin))
+}
+
+/// The names of the files of a journal that is open.
+func files(in folder: String) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+}
+
+/// The directory as a kill leaves it, in a new place.
+func copyOfJournal(in folder: String, to copy: String) throws {
+    try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
+    // SQLite makes the index of its log anew, and holds the file in memory.
+    for name in try files(in: folder) where name.hasPrefix("index.db") || name.hasPrefix("log-") {
+        try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy)/\(name)")
+    }
 }

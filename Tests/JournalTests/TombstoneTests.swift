@@ -1,5 +1,4 @@
 import Foundation
-import GRDB
 import Routing
 import Testing
 
@@ -12,7 +11,7 @@ struct TombstoneTests {
         return Tombstone(topic: try Topic(topic), version: version, removal: EventID(id))
     }
 
-    private func remove(_ topic: String, _ id: UInt64, published: Int64) throws -> JournalEntry {
+    private func remove(_ topic: String, _ id: UInt64, published: Int64) throws -> Record {
         removal(try Topic(topic), EventID(id), Origin(source: "x", eventID: "\(id)"), accepted: 1, published: published)
     }
 
@@ -58,21 +57,9 @@ struct TombstoneTests {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
             try journal.commit([try remove("/a", 1, published: 10), try remove("/b", 2, published: 20)])
-            try journal.write { db in try db.execute(sql: "UPDATE tombstone SET published = 11 WHERE removal = 1") }
+            try journal.damage("state", where: "key = x'0B2F61'")
             #expect(try journal.tombstones().map(\.removal.rawValue) == [2])
             #expect(journal.damagedRows == 1)
-        }
-    }
-
-    @Test func aNewFileGetsThoseOfTheLostOne() throws {
-        try withFolder { folder in
-            let directory = folder + "/notifyd"
-            let journal = try Journal(directory: directory)
-            try journal.commit([try remove("/a", 1, published: 10)])
-            try FileManager.default.removeItem(atPath: directory)
-            #expect(throws: JournalError.self) { try journal.commit([.accepted(try sample(2))]) }
-            try journal.reopen(without: [EventID(2)])
-            #expect(try journal.tombstones() == [try tombstone("/a", 1, published: 10)])
         }
     }
 
@@ -152,43 +139,59 @@ struct StartTests {
         }
     }
 
+    /// The outcome of a forgotten event has a number and nothing else.
+    @Test func whatHappensToAForgottenEventHasANumber() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            try journal.probe()
+            try journal.commit([.decided(EventID(1), StoredDecision(outcome: .claimed, resolved: 5))])
+            let last = try #require(try numbers(journal).last)
+            #expect(last == journal.newestChange)
+            journal.close()
+            journal = try Journal(directory: folder)
+            try journal.probe()
+            #expect(try starts(journal).last?.last == last)
+        }
+    }
+
     /// A bridge that has read a number between the two knows that the journal is an older copy.
     @Test func aRestoredCopyShowsTheGap() throws {
         try withFolder { folder in
-            var journal = try Journal(directory: folder)
+            let (now, copy) = (folder + "/now", folder + "/copy")
+            var journal = try Journal(directory: now)
             try journal.probe()
             try journal.commit([.accepted(try sample(1))])
             let before = try numbers(journal).last!
             journal.close()
-            let copy = try Data(contentsOf: URL(filePath: folder + "/events.db"))
-            journal = try Journal(directory: folder)
+            try copyOfJournal(in: now, to: copy)
+            journal = try Journal(directory: now)
             try journal.commit([.accepted(try sample(2))])
             let read = try numbers(journal).last!
             journal.close()
-            try copy.write(to: URL(filePath: folder + "/events.db"))
-            journal = try Journal(directory: folder)
+            journal = try Journal(directory: copy)
             try journal.probe()
             let start = try #require(try starts(journal).last)
             #expect(start.last == before && start.last < read && read < start.number)
         }
     }
 
-    /// Decided events of the lost file are not in the new one.
-    @Test func aFileThatTakesThePlaceOfALostOneStartsAsWell() throws {
+    /// What was in the lost files is not in the new ones.
+    @Test func aJournalThatTakesThePlaceOfALostOneStartsAsWell() throws {
         try withFolder { folder in
             let directory = folder + "/notifyd"
             let journal = try Journal(directory: directory)
             try journal.probe()
             try journal.commit([.accepted(try sample(1)), .accepted(try sample(2))])
             let read = try numbers(journal).last!
+            try journal.fold()
             try FileManager.default.removeItem(atPath: directory)
-            #expect(throws: JournalError.self) { try journal.commit([.accepted(try sample(3))]) }
-            try journal.reopen(without: [EventID(3)])
+            journal.abandon()
+            _ = try journal.reopen()
             try journal.probe()
             let start = try #require(try starts(journal).first)
             #expect(try starts(journal).count == 1)
-            #expect(start.last < read && read < start.number)
-            #expect(try numbers(journal).count == 3)
+            #expect(read < start.number)
+            #expect(try numbers(journal).count == 1)
         }
     }
 }

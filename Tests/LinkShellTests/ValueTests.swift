@@ -61,7 +61,7 @@ struct ValueTests {
         try await withLink { rig in
             let retain = PublishOptions(retain: true, banner: false)
             let files = FileManager.default
-            let journal = rig.two.daemon.folder.path + "/state/notifyd/events.db"
+            let journal = rig.two.daemon.folder.path + "/state/notifyd/index.db"
             try await rig.two.client.publish("/a/1", title: "one", options: retain)
             try await rig.two.client.publish("/a/2", title: "one", options: retain)
             try await agree(rig, on: ["/a/1": "one", "/a/2": "one"])

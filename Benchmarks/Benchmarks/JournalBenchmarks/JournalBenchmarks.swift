@@ -54,7 +54,7 @@ private final class Shelf {
 
     /// Every tenth event is shown, and so unread; the others are claimed.
     func add(_ count: Int) {
-        var entries: [JournalEntry] = []
+        var entries: [Record] = []
         for _ in 0..<count {
             lastID += 1
             let moment = Int64(lastID)
@@ -78,7 +78,8 @@ private final class Shelf {
     }
 
     func unlinkFiles() {
-        for name in ["", "-wal", "-shm"] { unlink("\(folder)/\(Journal.fileName)\(name)") }
+        let files = ["", "-wal", "-shm"].map { Journal.fileName + $0 } + (0..<3).map { "log-\($0)" }
+        for name in files { unlink("\(folder)/\(name)") }
         rmdir(folder)
     }
 

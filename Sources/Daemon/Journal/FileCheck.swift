@@ -77,20 +77,4 @@ enum FileCheck {
         let (bytes, overflow) = blocks.multipliedReportingOverflow(by: UInt64(space.f_frsize))
         return overflow ? .max : Int(clamping: bytes)
     }
-
-    /// Reserves space beside a file for a moment. Only this finds out about quotas.
-    ///
-    /// - Returns: false if there is not enough. Other obstacles are found by the write that follows.
-    static func canReserve(_ bytes: Int, beside path: String) -> Bool {
-        let name = path + ".room"
-        // The name may be that of a pipe, and opening that could block for ever.
-        unlink(name)
-        let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { return ![ENOSPC, EDQUOT].contains(errno) }
-        defer {
-            close(file)
-            unlink(name)
-        }
-        return ![ENOSPC, EDQUOT].contains(posix_fallocate(file, 0, off_t(bytes)))
-    }
 }

@@ -1,6 +1,5 @@
 import GRDB
-import Glibc
-public import Routing
+import Routing
 
 /// What `Changes` lists, in the order in which it was committed.
 ///
@@ -29,11 +28,11 @@ extension Journal {
     ) throws(JournalError) -> (changes: [StoredChange], position: ChangePosition?) {
         guard limit > 0 else { return ([], position) }
         guard let recent = recent?.after(position.number), recent.count <= limit,
-            recent.reduce(0, { $0 + $1.memoryCost }) <= bytes, readableQueue != nil
+            recent.reduce(0, { $0 + $1.memoryCost }) <= bytes, isReadable
         else {
             let found = try storedChanges(after: position, limit: limit, bytes: bytes)
             // Who reads to the end goes on from there.
-            if found.position == nil, isOpen, recent == nil { recent = RecentChanges(after: lastChange) }
+            if found.position == nil, isOpen, recent == nil { recent = RecentChanges(after: numbers.last) }
             return found
         }
         assert(agrees(recent, after: position))
@@ -62,13 +61,13 @@ extension Journal {
             let decided = try rows(Self.decidedQuery, [position.number])
             let others = try rows(Self.otherQuery, [position.number])
             func nextAccepted() throws -> StoredChange? {
-                try next(accepted) { try StoredChange(RowReader($0).number("number"), .event(RowReader($0).event())) }
+                try next(accepted) { try StoredChange($0.number("number"), .event(EventState($0).event)) }
             }
             func nextDecided() throws -> StoredChange? {
-                try next(decided) { try StoredChange(RowReader($0).number("decided"), .outcome(RowReader($0).event())) }
+                try next(decided) { try StoredChange($0.number("decided"), .outcome(EventState($0).event)) }
             }
             func nextOther() throws -> StoredChange? {
-                while let row = try next(others, { try RowReader($0).change() }) {
+                while let row = try next(others, { try ChangeRow($0) }) {
                     if let change = try self.change(of: row, db) { return change }
                 }
                 return nil
@@ -79,7 +78,7 @@ extension Journal {
             while changes.count < limit {
                 let first = heads.indices.filter { heads[$0] != nil }.min { heads[$0]!.number < heads[$1]!.number }
                 guard let first, let change = heads[first] else {
-                    if let last = self.lastHole, last > position.number {
+                    if let last = self.numbers.lastHole, last > position.number {
                         changes.append(StoredChange(last, .hole))
                     }
                     return (changes, nil)
@@ -147,132 +146,29 @@ extension Journal {
         return low
     }
 
-    /// Whether an event has a read mark of its own.
-    public func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool {
-        try read { db in try self.hasReadMark(id, db) }
-    }
-
-    private func hasReadMark(_ id: EventID, _ db: Database) throws -> Bool {
-        let statement = try db.cachedStatement(sql: "SELECT EXISTS (SELECT 1 FROM change WHERE event = ? AND kind = ?)")
-        return try Bool.fetchOne(statement, arguments: [Self.number(id), ChangeRow.Kind.read.rawValue]) ?? false
-    }
-
-    /// An event that was marked as read while it was undecided is read when it becomes muted or expired.
-    func withReadMark(_ decision: StoredDecision, of id: EventID, _ db: Database) throws -> StoredDecision {
-        guard let marked = decision.markedRead, try hasReadMark(id, db) else { return decision }
-        return marked
-    }
-
-    // MARK: Numbers
-
-    /// The number of the next change.
-    func takeChangeNumber() -> Int64 {
-        lastChange += 1
-        return lastChange
-    }
-
-    /// Numbers go on above those in the file and above the time, so that they grow also after an older copy of the file was put
-    /// in its place.
-    func loadChanges(_ db: Database) throws {
-        newestID = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0
-        let last = try [
-            "SELECT number FROM event WHERE number IS NOT NULL ORDER BY id DESC LIMIT 1",
-            "SELECT max(decided) FROM event INDEXED BY event_decided WHERE decided IS NOT NULL",
-            "SELECT max(number) FROM change",
-        ].compactMap { try Int64.fetchOne(db, sql: $0) }
-        let lastRow = try Row.fetchOne(db, sql: "SELECT * FROM change_last")
-        let kept = lastRow.flatMap { try? RowReader($0).changeNumber("last") }
-        if lastRow != nil, kept == nil { damagedRows += 1 }
-        // A damaged number may be so high that none is left above it.
-        lastHole = kept.flatMap { $0 < 1 << 62 ? $0 : nil }
-        lastChangeInFile = (last + [kept ?? 0]).filter { $0 < 1 << 62 }.max() ?? 0
-        lastChange = max(lastChange, realtime(), lastChangeInFile)
-        let row = try Row.fetchOne(db, sql: "SELECT * FROM change_start")
-        let start = row.flatMap { try? RowReader($0).changeNumber("oldest") }
-        if row != nil, start == nil { damagedRows += 1 }
-        oldestNumber = start
-    }
-
     /// The highest number that was given out.
-    public var newestChange: UInt64 { UInt64(clamping: lastChange) }
+    public var newestChange: UInt64 { UInt64(clamping: numbers.last) }
 
     /// The first change that is complete: what was accepted before it may have been deleted because of its age.
-    public var oldestChange: UInt64 { UInt64(oldestNumber ?? lastChange + 1) }
+    public var oldestChange: UInt64 { UInt64(numbers.oldest ?? numbers.last + 1) }
 
     func setOldestChange(_ number: Int64, _ db: Database) throws {
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO change_start (number, oldest, checksum) VALUES (1, ?, ?)")
-            .execute(arguments: [number, Self.checksum(of: number)])
+        try StateTable(db: db).put(.number(number), at: .oldestChange)
         try db.cachedStatement(sql: "DELETE FROM change WHERE number < ?").execute(arguments: [number])
-        oldestNumber = number
+        numbers.oldest = number
     }
 
-    /// Keeps the highest number: before events are deleted that may have it, and when it was given to what has no row.
+    /// Keeps the highest number before events are deleted that may have it.
     func keepLastChange(_ db: Database) throws {
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO change_last (number, last, checksum) VALUES (1, ?, ?)")
-            .execute(arguments: [lastChange, Self.checksum(of: lastChange)])
-        lastHole = lastChange
+        try keepHole(numbers.last, db)
+        numbers.lastHole = numbers.last
     }
 
-    /// Writes the row `start`, if it is due.
-    func noteStart(_ db: Database) throws {
-        guard isStartDue else { return }
-        try insert(
-            ChangeRow(
-                number: takeChangeNumber(), kind: .start, event: EventID(0), moment: realtime(),
-                published: lastChangeInFile), db)
-    }
-
-    fileprivate static func checksum(of number: Int64) -> Int64 {
-        var sum = Checksum()
-        sum.add(number)
-        return sum.value
-    }
-
-    static func now() -> Int64 {
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
-    }
-
-    // MARK: Rows
-
-    func insert(_ row: ChangeRow, _ db: Database) throws {
-        try db.cachedStatement(
-            sql: """
-                INSERT INTO change (number, kind, event, topic, claimant, moment, published, source, source_id, via,
-                    device, checksum)
-                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-                """
-        ).execute(
-            arguments: [
-                row.number, row.kind.rawValue, Self.number(row.event), row.topic?.description, row.claimant,
-                row.moment, row.published, row.origin.source, row.origin.eventID, row.origin.via, row.device,
-                row.checksum,
-            ])
-    }
-
-    /// A read mark of an event that keeps its outcome.
-    ///
-    /// - Parameter reader: empty if unknown.
-    func noteRead(
-        _ id: EventID, by reader: String, at moment: Int64, from place: ClaimPlace = ClaimPlace(), _ db: Database
-    ) throws {
-        try insert(
-            ChangeRow(
-                number: takeChangeNumber(), kind: .read, event: id, claimant: reader, moment: moment,
-                origin: Origin(via: place.via), device: place.device), db)
-    }
-
-    func deleteReadMarks(of id: EventID, _ db: Database) throws {
-        try db.execute(
-            sql: "DELETE FROM change WHERE event = ? AND kind = ?",
-            arguments: [Self.number(id), ChangeRow.Kind.read.rawValue])
-    }
-
-    /// An event that was accepted after one with a higher id.
-    func noteLate(_ event: StoredEvent, _ db: Database) throws {
-        try insert(
-            ChangeRow(number: takeChangeNumber(), kind: .accepted, event: event.id, moment: event.accepted), db)
+    /// Keeps the number of a change that has no row, unless a higher one is kept.
+    func keepHole(_ number: Int64, _ db: Database) throws {
+        let states = StateTable(db: db)
+        if case .number(let last)? = try? states.value(at: .lastHole), last >= number, last < 1 << 62 { return }
+        try states.put(.number(number), at: .lastHole)
     }
 }
 
@@ -301,38 +197,14 @@ package struct ChangeRow: Sendable, Equatable {
     var origin = Origin()
     /// Where a read mark was made. Its line is the `via` of the origin.
     var device: String?
-
-    var checksum: Int64 {
-        var sum = Checksum()
-        for number in [number, kind.rawValue, Int64(bitPattern: event.rawValue), moment] {
-            sum.add(number)
-        }
-        sum.add(published)
-        for text in [topic?.description, claimant, origin.source, origin.eventID, origin.via] { sum.add(text) }
-        // Rows of earlier versions do not have this column.
-        if let device { sum.add(device) }
-        return sum.value
-    }
 }
 
-extension RowReader {
-    /// A number that is alone in its row.
-    fileprivate func changeNumber(_ column: String) throws -> Int64 {
-        let value = try number(column)
-        guard Journal.checksum(of: value) == (try number("checksum")) else { throw Damaged() }
-        return value
-    }
-
-    func change() throws -> ChangeRow {
-        guard let kind = ChangeRow.Kind(rawValue: try number("kind")) else { throw Damaged() }
-        let row = ChangeRow(
-            number: try number("number"), kind: kind, event: try id("event"),
-            topic: try optionalText("topic").map { try Topic($0) }, claimant: try optionalText("claimant"),
-            moment: try number("moment"), published: try optionalNumber("published"),
-            origin: Origin(
-                source: try optionalText("source"), eventID: try optionalText("source_id"), via: try optionalText("via")
-            ), device: try optionalText("device"))
-        guard row.checksum == (try number("checksum")) else { throw Damaged() }
-        return row
+extension ChangeRow {
+    /// - Throws: `Damaged` if the row is not what was written.
+    init(_ row: Row) throws {
+        guard case .change(let change) = try StateValue(stored: row.bytes("record")),
+            try change.number == row.number("number")
+        else { throw Damaged() }
+        self = change
     }
 }

@@ -17,31 +17,41 @@ extension Journal {
     public func forget(
         _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (ids: [EventID], position: UnreadPosition?) {
-        let found = try forgettable(topic, after: position, upTo: last, limit: limit)
+        // Where the index cannot become larger, deletions make room in it. What waited is looked at from the beginning.
+        let waits = pending.hasArrivals(upTo: last)
+        try? fold()
+        // Only what is in the file can be deleted.
+        dropUnwritten()
+        let start = waits && pending.isEmpty ? UnreadPosition(before: topic) : position
+        var found = try forgettable(topic, after: start, upTo: last, limit: limit)
+        if found.position == nil, pending.hasArrivals(upTo: last) {
+            if found.ids.isEmpty { try fold(leavingRoom: false) }
+            found.position = UnreadPosition(before: topic)
+        }
         guard let newest = found.ids.max() else { return ([], found.position) }
         isScrubbed = false
         scrubbedPages = 1
-        try write { db in
+        recent = nil
+        try delete { db in
             try self.keepLastChange(db)
             for id in found.ids {
-                try self.keepGlobalID(of: id, db)
+                try self.keepName(of: id, db)
                 try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?").execute(arguments: [id])
-                self.count -= db.changesCount
-                try db.cachedStatement(sql: "DELETE FROM claim WHERE event = ?").execute(arguments: [id])
             }
             // No id is given out twice, also if this was the last one.
-            let last = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
-            if newest > last { try self.noteRemoval(newest, db) }
-            try self.limitGlobalIDs(db)
+            try self.keepLastID(EventID(UInt64(bitPattern: newest)), db)
         }
-        isRetentionSaved = false
+        count -= found.ids.count
+        retention.isDirty = true
+        for id in found.ids { pending.deleted(EventID(UInt64(bitPattern: id))) }
         return (found.ids.map { EventID(UInt64(bitPattern: $0)) }, found.position)
     }
 
     private func forgettable(
         _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (ids: [Int64], position: UnreadPosition?) {
-        try read { db in
+        let limits = deletionLimits()
+        return try readIndex { db in
             var position = position
             var ids: [Int64] = []
             var examined = 0
@@ -54,10 +64,11 @@ extension Journal {
                     let id: Int64 = row[0]
                     position.id = EventID(UInt64(bitPattern: id))
                     examined += 1
-                    guard row[1] else { continue }
+                    // On a full disk the index does not get the outcome before there is room.
+                    guard row[1] || self.pending.decides(position.id), !row[2] else { continue }
                     ids.append(id)
-                    bytes += row[2] ?? 0
-                    if bytes >= deletedBytesAtOnce || ids.count >= deletedEventsAtOnce { return (ids, position) }
+                    bytes += row[3] ?? 0
+                    if bytes >= limits.bytes || ids.count >= limits.events { return (ids, position) }
                 }
                 if examined >= limit { return (ids, position) }
                 let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
@@ -71,32 +82,19 @@ extension Journal {
     }
 
     static let forgettableOfTopic = """
-        SELECT id, outcome <> 0 AND NOT EXISTS (SELECT 1 FROM value WHERE topic = ?1 AND event = event.id),
-            \(bytesOfRow)
+        SELECT id, outcome <> 0, is_value, length(record)
         FROM event INDEXED BY event_topic WHERE topic = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4
         """
-    /// About the size of an event's row.
-    static let bytesOfRow = "length(CAST(body AS BLOB)) + length(fields)"
     static let nextForgettable = """
         SELECT topic FROM event INDEXED BY event_topic WHERE topic > ? AND topic < ? ORDER BY topic LIMIT 1
         """
 
     /// A repeat of a forgotten event is recognised as one of a removal is.
-    private func keepGlobalID(of id: Int64, _ db: Database) throws {
-        guard id > newestID(olderThan: limits.deduplicationTime),
-            let event = try events(db, "SELECT * FROM event WHERE id = ?", [id]).first,
-            let source = event.origin.source, let name = event.origin.eventID
+    private func keepName(of id: Int64, _ db: Database) throws {
+        guard id > retention.newestID(olderThan: limits.deduplicationTime),
+            let event = try events(db, "SELECT * FROM event WHERE id = ?", [id]).first
         else { return }
-        try insertGlobalID(event.id, source, name, accepted: event.accepted, db)
-        removals += 1
-    }
-
-    private func limitGlobalIDs(_ db: Database) throws {
-        guard removals > limits.globalIDs else { return }
-        try db.execute(
-            sql: "DELETE FROM removal WHERE id IN (SELECT id FROM removal ORDER BY id LIMIT ?)",
-            arguments: [removals - limits.globalIDs])
-        removals -= db.changesCount
+        try keepGlobalID(event.origin, of: event.id, accepted: event.accepted, &globalIDs, db)
     }
 
     // MARK: Scrubbing
@@ -105,7 +103,7 @@ extension Journal {
     private static var pagesAtOnce: Int { 512 }
 
     /// Whether pages can be scrubbed: not during an integrity check, which reads a file that does not change.
-    public var canScrub: Bool { isOpen && !isCheckpointingPaused }
+    public var canScrub: Bool { canDelete && !isCheckpointingPaused }
 
     /// Overwrites the unused parts of some pages. Each step takes a short time; between steps the journal can be used.
     ///
@@ -115,28 +113,35 @@ extension Journal {
     /// - Returns: whether all pages have been scrubbed since `forget` was called last.
     public func scrub() throws(JournalError) -> Bool {
         guard !isScrubbed else { return true }
-        guard let queue else { throw .other("the journal is closed") }
         precondition(canScrub, "a checkpoint would change the file that is being checked")
+        dropUnwritten()
+        if scrubbedPages == 1 {
+            // The log has the deleted events too.
+            try fold(leavingRoom: false)
+            try checkpoint()
+            try log?.erase()
+        }
+        guard let queue else { throw failure ?? .other("the journal is closed") }
         do {
-            try presence?.check()
-            // Until the next step the log keeps all pages that are written.
-            isScrubbing = true
+            // Until the next step the write-ahead log of SQLite keeps all pages that are written.
             let next = try queue.writeWithoutTransaction { db in
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
                 let written = try PageScrubber.pagesInLog(db)
                 // From here on the file has all pages as they are, and the log has none.
                 _ = try db.checkpoint(.truncate)
                 let scrubber = try PageScrubber(db)
                 for page in written where page < self.scrubbedPages { _ = try scrubber.scrub(page, count: 1) }
                 let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
-                if next == nil { try scrubber.sync() }
+                if next == nil {
+                    try scrubber.sync()
+                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.isSmallDisk ? 16 : 1000)")
+                }
                 // The cache may hold these pages as they were.
                 sqlite3_db_release_memory(db.sqliteConnection)
                 return next
             }
-            try recordPresence()
             scrubbedPages = next ?? 1
             isScrubbed = next == nil
-            isScrubbing = !isScrubbed
         } catch {
             throw giveUp(error)
         }

@@ -3,105 +3,225 @@ import GRDBSQLite
 import Glibc
 import Routing
 
-/// Opening and creating the file.
+/// Opening and creating the files.
 extension Journal {
-    func openOrCreate() throws(JournalError) {
+    /// Opens index and log, and fills the index with what only the log has.
+    ///
+    /// - Parameter known: the last frame that this process has written and synced; later ones in the files do not count.
+    func open(known: UInt64? = nil) throws(JournalError) {
+        try makeDirectory()
+        try setEarlierFileAside()
+        try finishReplacing()
         do throws(JournalError) {
-            try open()
+            try openIndex()
         } catch .damaged {
-            try setDamagedFileAside()
-            try open()
+            try replaceDamagedIndex()
+            try openIndex()
+        }
+        do throws(JournalError) {
+            try openLog(known: known)
+        } catch {
+            // The index can be read.
+            log?.close()
+            log = nil
+            throw error
         }
     }
 
-    private func open() throws(JournalError) {
+    private func openIndex() throws(JournalError) {
         var opened: DatabaseQueue?
         do {
             try FileCheck.prepare(path)
-            measureDisk()
             guard FileCheck.hasUsableHeader(path) else { throw JournalError.damaged }
-            var configuration = Configuration()
-            // GRDB's own option for WAL mode would set synchronous=NORMAL afterwards.
-            configuration.prepareDatabase { [settings] db in
-                do {
-                    try db.execute(sql: settings)
-                } catch {
-                    throw JournalError(error, on: db.sqliteConnection)
-                }
-            }
-            let queue = try DatabaseQueue(path: path, configuration: configuration)
+            let queue = try DatabaseQueue(path: path, configuration: Self.configuration)
             opened = queue
-            let (isThere, isComplete) = try JournalSchema.state(of: queue)
-            // A file that is migrated is checked first, whatever its size.
-            isChecked = !isThere || !isComplete || isSuspect || FileCheck.size(path) <= checkedWhenOpened
-            try Self.expectingDamage {
-                let isCheckedNow = isThere && isChecked
-                let isIntact = try !isCheckedNow || FileCheck.check(queue)
-                isSuspect = false
-                isCheckpointingPaused = false
-                isScrubbing = false
-                if !isComplete {
-                    try JournalSchema.migrator.migrate(queue)
-                    try queue.writeWithoutTransaction { db in _ = try db.checkpoint(.truncate) }
-                }
-                try JournalSchema.verify(queue)
-                if isCheckedNow { damagedRows += UInt64(try RowCheck.check(queue, isIntact: isIntact)) }
+            let isNew: Bool
+            switch try IndexSchema.state(of: queue) {
+            case .newer: throw JournalError.tooNew
+            case .earlier: throw JournalError.damaged
+            case .empty: isNew = true
+            case .present: isNew = false
             }
+            isChecked = isNew || isSuspect || FileCheck.size(path) <= checkedWhenOpened
+            try Self.expectingDamage {
+                if isNew { try IndexSchema.create(queue) }
+                try IndexSchema.verify(queue)
+                if !isNew, isChecked, try !FileCheck.check(queue) {
+                    try repairRows(queue)
+                    guard try FileCheck.check(queue) else { throw JournalError.damaged }
+                }
+            }
+            isSuspect = false
+            isCheckpointingPaused = false
             // The process that made the file may have crashed before its name was on the disk.
             try sync(directory)
+            try syncLogOfSQLite()
+            self.queue = queue
+            try queue.write { db in
+                try load(db)
+                if (try? StateTable(db: db).value(at: .seed)) == nil {
+                    // What was lost is begun afresh, and stays the same journal.
+                    let seed = self.seed ?? Self.randomSeed()
+                    try StateTable(db: db).put(.seed(seed), at: .seed)
+                    self.seed = seed
+                }
+            }
             try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA synchronous = FULL")
-                let level = try Int.fetchOne(db, sql: "PRAGMA synchronous")
-                precondition(level == 2, "every promise depends on synchronous=FULL")
+                // The log is synced with each turn, and a checkpoint syncs the index. Only the seed is nowhere else.
+                try db.execute(sql: "PRAGMA synchronous = NORMAL")
             }
-            // An older copy of the file may lack the number, which is in the log alone until the first checkpoint.
-            let knownSeed = isThere ? seed : nil
-            try queue.read { db in
-                let known = try self.loadRetention(db)
-                expiredAt = nil
-                count = isChecked ? try Self.countOfEvents(db) : known ?? 0
-                removals = try Int.fetchOne(db, sql: "SELECT count(*) FROM removal") ?? 0
-                tombstoneCount = try Int.fetchOne(db, sql: "SELECT count(*) FROM tombstone") ?? 0
-                try self.loadSeed(db)
-                try self.loadChanges(db)
-            }
-            if seed == nil { try queue.write { db in try self.makeSeed(db, known: knownSeed) } }
-            if oldestNumber == nil { try queue.write { db in try self.setOldestChange(self.lastChange + 1, db) } }
-            isNew = !isThere
-            if isNew || unlinked != nil || salvage != nil || loss != nil { isStartDue = true }
+            if isNew { isStartDue = true }
+            self.opened = FileIdentity(path)
             isScrubbed = false
             scrubbedPages = 1
-            presence = try FilePresence(path)
-            // The names may lead to other files already.
-            guard try queue.read(Self.hasName) else {
-                throw JournalError.gone("\(path) was replaced while it was opened")
-            }
-            queue.writeWithoutTransaction(watchLog)
-            self.queue = queue
         } catch {
             let reason = Self.reason(error, of: opened)
+            queue = nil
+            try? opened?.close()
             // SQLite reports the lock that it cannot take in a read-only file as an input/output error.
             throw reason == .inputOutput && WriteObstacle.description(of: directory) != nil ? .readOnly : reason
         }
     }
 
+    static var configuration: Configuration {
+        var configuration = Configuration()
+        configuration.allowsUnsafeTransactions = true
+        configuration.prepareDatabase { db in
+            do {
+                try db.execute(sql: Self.settings)
+            } catch {
+                throw JournalError(error, on: db.sqliteConnection)
+            }
+        }
+        return configuration
+    }
+
     /// While a file is made, only EXTRA prevents that a rollback journal reappears after a power cut.
-    private var settings: String {
-        """
+    private static let settings = """
         PRAGMA locking_mode = EXCLUSIVE;
         PRAGMA synchronous = EXTRA;
         PRAGMA journal_mode = WAL;
-        PRAGMA wal_autocheckpoint = \(checkpointPages);
-        PRAGMA journal_size_limit = \(checkpointPages * 4194);
+        PRAGMA journal_size_limit = \(4 << 20);
         PRAGMA cache_size = -2048;
         PRAGMA secure_delete = ON;
         """
+
+    /// Loads what is kept in memory. Damaged values are counted and left out.
+    func load(_ db: Database) throws {
+        // An older copy of the file may lack the seed.
+        if case .seed(let found)? = try value(at: .seed, db) { seed = found }
+        numbers.oldest = try number(at: .oldestChange, db)
+        numbers.lastHole = try number(at: .lastHole, db)
+        newestID = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0
+        let last = try [
+            "SELECT number FROM event WHERE number IS NOT NULL ORDER BY id DESC LIMIT 1",
+            "SELECT max(decided) FROM event INDEXED BY event_decided WHERE decided IS NOT NULL",
+            "SELECT max(number) FROM change",
+        ].compactMap { try Int64.fetchOne(db, sql: $0) }
+        for number in last + [numbers.lastHole ?? 0] { numbers.found(number) }
+        let states = StateTable(db: db)
+        globalIDs = try states.count(.globalID)
+        tombstoneCount = try states.count(.tombstone)
+        bannersUp = [:]
+        let rows = try states.rows(.banner)
+        while let found = try next(rows, { try StateValue($0) }) {
+            if case .banner(let banner) = found { bannersUp[banner.number] = banner }
+        }
+        var known: Int?
+        if case .retention(let clock, let marks, let events, let last)? = try value(at: .retention, db) {
+            retention = RetentionState(clock: clock, marks: marks)
+            let sql = "SELECT count(*) FROM event WHERE id > ?"
+            known = Int(events) + (try Int.fetchOne(db, sql: sql, arguments: [last]) ?? 0)
+        }
+        if let known, !isChecked { count = known } else { count = try Self.countOfEvents(db) }
     }
+
+    func number(at key: StateKey, _ db: Database) throws -> Int64? {
+        if case .number(let number)? = try value(at: key, db), number < 1 << 62 { number } else { nil }
+    }
+
+    /// Reads what the index does not have.
+    private func openLog(known: UInt64?) throws(JournalError) {
+        let log = try WriteAheadLog(on: logDisk(directory), segmentBytes: Self.segmentBytes(in: directory))
+        self.log = log
+        isSmallDisk = log.segmentBytes < Self.usualSegment
+        if isSmallDisk { try readIndex { db in try db.execute(sql: "PRAGMA wal_autocheckpoint = 16") } }
+        pending = Pending()
+        let applied = try storedSequence()
+        let found = try log.replay(after: applied, known: known) { sequence, payload throws(JournalError) in
+            try self.replay(sequence, payload)
+        }
+        damagedRows += UInt64(found.damaged + found.unreadable)
+        numbers.opened(at: realtime())
+        carriedThrough = 0
+        try? fold()
+        // An index that was made anew has what the log had.
+        guard numbers.oldest == nil else { return }
+        let oldest = numbers.lowest ?? numbers.last + 1
+        try write { db in try self.setOldestChange(oldest, db) }
+    }
+
+    /// The last frame that the index on the disk has.
+    func storedSequence() throws(JournalError) -> UInt64 {
+        try readIndex { db in UInt64(clamping: try self.number(at: .applied, db) ?? 0) }
+    }
+
+    /// A frame of the log that the index does not have.
+    func replay(_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) {
+        var records: [LogRecord] = []
+        do {
+            try payload.withUnsafeBytes { bytes in
+                var reader = RecordReader(bytes)
+                while !reader.isAtEnd { records.append(try LogRecord(from: &reader)) }
+            }
+        } catch {
+            // The frame is what was written, so another version has written it.
+            throw .tooNew
+        }
+        if sequence <= carriedThrough { records = try withoutCarriedClaims(records) }
+        for entry in records {
+            numbers.found(entry.number)
+            switch entry.record {
+            case .accepted(let event):
+                newestID = max(newestID, Self.number(event.id))
+                if try !isIndexed(event.id) { count += 1 }
+            case .awaited: numbers.lastHole = entry.number
+            default: noteBanner(entry.record)
+            }
+        }
+        pending.append(Pending.Frame(sequence: sequence, records: records, bytes: payload.count, written: 0))
+        if pending.count >= Self.foldedAtOnce * 8, indexFailure == nil, !isReadOnly, sequence > carriedThrough {
+            try? foldPortion(Self.foldedAtOnce * 8)
+        }
+    }
+
+    /// The events that were carried over have their claims, unless the log accepts them once more.
+    private func withoutCarriedClaims(_ records: [LogRecord]) throws(JournalError) -> [LogRecord] {
+        var accepted: Set<EventID> = []
+        var left: [LogRecord] = []
+        for entry in records {
+            if case .accepted(let event) = entry.record { accepted.insert(event.id) }
+            if case .claimed(let id, _) = entry.record, !accepted.contains(id), pending.arrival(id) == nil,
+                try isIndexed(id)
+            {
+                continue
+            }
+            left.append(entry)
+        }
+        return left
+    }
+
+    /// The size of a segment of the log: less on a small disk.
+    static func segmentBytes(in directory: String) -> Int {
+        guard let disk = FileCheck.diskSize(directory) else { return usualSegment }
+        return min(usualSegment, max(128 << 10, disk / 16))
+    }
+    private static let usualSegment = 4 << 20
 
     /// The cause of a failure, with the errno(3) that the connection's files have.
     static func reason(_ error: any Error, of queue: DatabaseQueue?) -> JournalError {
-        let reason = try? queue?.read { db in JournalError(error, on: db.sqliteConnection) }
-        return reason ?? JournalError(error)
+        guard let queue else { return JournalError(error) }
+        return queue.unsafeReentrantRead { db in JournalError(error, on: db.sqliteConnection) }
     }
 
     /// Runs our own statements. If SQLite rejects one, for example because a table exists already, the file is damaged.
@@ -115,19 +235,12 @@ extension Journal {
         }
     }
 
-    /// Whether the path still leads to the file that SQLite has open.
-    private static func hasName(_ db: Database) -> Bool {
-        var hasMoved: CInt = 0
-        sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_HAS_MOVED, &hasMoved)
-        return hasMoved == 0
-    }
-
     static func countOfEvents(_ db: Database) throws -> Int {
         try Int.fetchOne(db, sql: "SELECT count(*) FROM event") ?? 0
     }
 
     /// Makes the directory, with its parents, and writes their names to the disk.
-    func makeDirectory() throws(JournalError) {
+    private func makeDirectory() throws(JournalError) {
         var path = directory.hasPrefix("/") ? "" : "."
         for part in directory.split(separator: "/", omittingEmptySubsequences: true) {
             let parent = path.isEmpty ? "/" : path
@@ -143,7 +256,7 @@ extension Journal {
     }
 
     /// Writes the names in a directory to the disk.
-    private func sync(_ directory: String) throws(JournalError) {
+    func sync(_ directory: String) throws(JournalError) {
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw .readOnly }
         defer { Glibc.close(descriptor) }
@@ -151,14 +264,34 @@ extension Journal {
         guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw .inputOutput }
     }
 
-    private func setDamagedFileAside() throws(JournalError) {
-        closeLinked()
-        var name = "\(path).damaged-\(time(nil))"
-        // Two files may be set aside within a second.
-        while access(name, F_OK) == 0 { name += "-again" }
-        guard rename(path, name) == 0 else { throw .readOnly }
-        isSuspect = false
-        for suffix in ["-wal", "-shm"] { rename(path + suffix, name + suffix) }
-        setAside = name
+    /// What a killed process wrote to SQLite's log may not be on the disk yet, and our log gives away the place of what the
+    /// index has.
+    private func syncLogOfSQLite() throws(JournalError) {
+        let descriptor = Glibc.open(path + "-wal", O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 || errno != ENOENT else { return }
+        guard descriptor >= 0 else { throw .inputOutput }
+        defer { Glibc.close(descriptor) }
+        guard fdatasync(descriptor) == 0 else { throw .inputOutput }
+    }
+
+    /// Makes the columns of all rows what their records say. A damaged index may have found rows by other ones.
+    private func repairRows(_ queue: DatabaseQueue) throws {
+        var writer = RecordWriter()
+        try queue.write { db in
+            let ids = Set(try Int64.fetchAll(db, sql: "SELECT id FROM event"))
+            for id in ids {
+                let row = try Row.fetchOne(
+                    db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [id])
+                guard let row, (try? EventState(row)) == nil, let bytes = try? row.bytes("record"),
+                    let state = try? EventState(stored: bytes)
+                else { continue }
+                if Self.number(state.event.id) != id {
+                    guard !ids.contains(Self.number(state.event.id)) else { continue }
+                    try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [id])
+                }
+                try state.write(db, by: &writer)
+            }
+            try StateTable(db: db).repair()
+        }
     }
 }

@@ -5,15 +5,13 @@ import UserFiles
 
 /// Reading a journal that cannot be written.
 ///
-/// After a failed transaction the connection can still read, because SQLite does not show the transaction to it. Without such a
-/// connection, the file is opened for reading only. That needs no space, and works on a read-only file system, with a log and
-/// without one. It does not work
-/// - for a file of an earlier version, which must be migrated first;
+/// The files are opened for reading only. That needs no space, and works on a read-only file system, with a write-ahead log of
+/// SQLite and without one. It does not work
 /// - for a damaged file;
 /// - while another process writes the file;
 /// - if SQLite was built without `SQLITE_USE_URI`, because GRDB has no other way to name a VFS.
 extension Journal {
-    /// Opens the file without writing anything.
+    /// Opens the files without writing anything.
     func openForReading() throws(JournalError) {
         do {
             guard access(path, R_OK) == 0, FileKind.obstacle(at: path) == nil else { throw JournalError.readOnly }
@@ -26,44 +24,50 @@ extension Journal {
                 try db.execute(sql: "PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -2048")
             }
             let queue = try DatabaseQueue(path: readOnlyURI, configuration: configuration)
-            try Self.expectingDamage {
-                guard try JournalSchema.state(of: queue).isComplete else {
-                    throw JournalError.other("the journal was written by an earlier notifyd, and is converted first")
-                }
-                try JournalSchema.verify(queue)
+            switch try IndexSchema.state(of: queue) {
+            case .newer: throw JournalError.tooNew
+            case .earlier, .empty: throw JournalError.damaged
+            case .present: try Self.expectingDamage { try IndexSchema.verify(queue) }
             }
-            count = try queue.read { db in
-                try self.loadSeed(db)
-                try self.loadChanges(db)
-                return try self.loadRetention(db) ?? Self.countOfEvents(db)
-            }
-            reader = queue
+            try queue.read { db in try self.load(db) }
+            self.queue = queue
             readLock = lock
+            isReadOnly = true
+            try readLog()
+            numbers.opened(at: realtime())
         } catch {
+            closeIndex()
             throw JournalError(error)
         }
     }
+
+    /// What the index does not have is added to a copy of it in memory.
+    private func readLog() throws {
+        pending = Pending()
+        let applied = try storedSequence()
+        _ = try WriteAheadLog.read(on: logDisk(directory), after: applied) { sequence, payload throws(JournalError) in
+            try self.replay(sequence, payload)
+        }
+        guard !pending.isEmpty else { return }
+        guard let file = queue, FileCheck.size(path) <= Self.largestCopy else {
+            throw JournalError.other("the index lacks records of the log, and cannot be written")
+        }
+        let copy = try DatabaseQueue()
+        try file.backup(to: copy)
+        queue = copy
+        try? file.close()
+        isReadOnly = false
+        defer { isReadOnly = true }
+        try fold()
+    }
+
+    /// In bytes.
+    private static let largestCopy = 64 << 20
 
     /// See [URI file names](https://www.sqlite.org/uri.html). `unix-none` takes no locks; SQLite would take a write lock. SQLite
     /// would also create a missing log; `immutable` prevents that, and ignores an existing one.
     private var readOnlyURI: String {
         let hasLog = FileCheck.size(path + "-wal") > 0
         return "file:\(FileCheck.escapedForURI(path))?" + (hasLog ? "mode=ro&vfs=unix-none" : "immutable=1")
-    }
-
-    /// Makes the journal readable after writing has failed, if possible.
-    ///
-    /// - Parameter refused: events that were not acknowledged. If one of them is in the file, nothing can be read.
-    func readOnly(without refused: [EventID]) {
-        stopWriting()
-        guard unlinked == nil else { return }
-        if reader == nil { try? openForReading() }
-        guard let reader, !refused.isEmpty else { return }
-        let isClean = try? reader.read { db in
-            try refused.allSatisfy { id in
-                try Int64.fetchOne(db, sql: "SELECT id FROM event WHERE id = ?", arguments: [Self.number(id)]) == nil
-            }
-        }
-        if isClean != true { closeLinked() }
     }
 }

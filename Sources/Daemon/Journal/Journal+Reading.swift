@@ -22,7 +22,7 @@ extension Journal {
             )
             var events: [StoredEvent] = []
             var size = 0
-            while events.count < limit, let event = try next(rows, { try RowReader($0).event() }) {
+            while events.count < limit, let event = try next(rows, { try EventState($0).event }) {
                 size += event.memoryCost
                 guard size <= Self.pageBytes || events.isEmpty else { break }
                 events.append(event)
@@ -53,13 +53,6 @@ extension Journal {
         return (text, text + "/", text + "0")
     }
 
-    /// CROSS JOIN makes SQLite look up events by values, and not values by events.
-    static let valueQuery = """
-        SELECT event.* FROM value CROSS JOIN event
-            ON event.id = value.event AND event.topic = value.topic AND event.retained
-        ORDER BY event.id
-        """
-
     /// The event that is the current value of a topic.
     public struct ValueEntry: Sendable {
         public let topic: String
@@ -69,21 +62,27 @@ extension Journal {
             self.topic = topic
             self.id = id
         }
+
+        init(_ row: Row) throws {
+            self.init(topic: try row.text("topic"), id: EventID(UInt64(bitPattern: try row.number("id"))))
+        }
     }
+
+    static let values = "FROM event INDEXED BY event_value WHERE is_value = 1"
 
     /// The current values at or below a topic, in ascending order of their ids. `values(_:bytes:)` reads their events.
     public func valueList(_ topic: TopicPrefix) throws(JournalError) -> [ValueEntry] {
         try read { db in
-            let all = "SELECT topic, event FROM value"
+            let all = "SELECT topic, id \(Self.values)"
             let texts = Self.texts(atOrBelow: topic)
             let rows =
                 topic == .all
                 ? try Row.fetchCursor(db.cachedStatement(sql: all))
                 : try Row.fetchCursor(
-                    db.cachedStatement(sql: "\(all) WHERE topic = ? UNION ALL \(all) WHERE topic > ? AND topic < ?"),
+                    db.cachedStatement(sql: "\(all) AND topic = ? UNION ALL \(all) AND topic > ? AND topic < ?"),
                     arguments: [texts.topic, texts.above, texts.below])
             var entries: [ValueEntry] = []
-            while let entry = try next(rows, { try RowReader($0).valueEntry() }) { entries.append(entry) }
+            while let entry = try next(rows, { try ValueEntry($0) }) { entries.append(entry) }
             return entries.sorted { $0.id < $1.id }
         }
     }
@@ -96,13 +95,13 @@ extension Journal {
         _ entries: ArraySlice<ValueEntry>, bytes: Int
     ) throws(JournalError) -> (events: [StoredEvent], count: Int) {
         try read { db in
-            let statement = try db.cachedStatement(sql: "SELECT * FROM event WHERE id = ? AND topic = ? AND retained")
+            let statement = try db.cachedStatement(sql: "SELECT * FROM event WHERE id = ? AND topic = ?")
             var events: [StoredEvent] = []
             var size = 0
             var count = 0
             for entry in entries {
                 let rows = try Row.fetchCursor(statement, arguments: [Self.number(entry.id), entry.topic])
-                if let event = try next(rows, { try RowReader($0).event() }) {
+                if let event = try next(rows, { try EventState($0).event }), event.retained {
                     size += event.memoryCost
                     guard size <= bytes || events.isEmpty else { break }
                     events.append(event)
@@ -116,44 +115,35 @@ extension Journal {
     /// The current values at or below a topic, in ascending order of their ids.
     public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
         try read { db in
-            let damagedBefore = self.damagedRows
-            let events = try self.events(db, Self.valueQuery, [])
-            // A value without an event is damage.
-            let known = events.count + Int(self.damagedRows - damagedBefore)
-            let all = try Int.fetchOne(db, sql: "SELECT count(*) FROM value") ?? 0
-            self.damagedRows += UInt64(max(0, all - known))
-            return events.filter { topic.covers($0.topic) }
+            try self.events(db, "SELECT * \(Self.values) ORDER BY id", []).filter { topic.covers($0.topic) }
         }
     }
 
     /// One event; `nil` if it was never accepted or was deleted.
     public func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
-        try read { db in
-            try self.events(db, "SELECT * FROM event WHERE id = ?", [Self.bound(id)]).first
-        }
+        if let arrival = pending.arrival(id) { return arrival.event }
+        return try state(id)?.event
     }
 
     /// The claim steps of an event in their order, without the claim that decided it.
-    public func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] {
-        try read { db in
+    public func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] { try state(id)?.claims ?? [] }
+
+    /// Whether an event has a read mark of its own.
+    public func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool {
+        if let arrival = pending.arrival(id), arrival.indexedThrough == nil { return arrival.isMarkedRead }
+        return try state(id)?.isMarkedRead ?? false
+    }
+
+    /// What the index has of an event. It is filled first where it would not be up to date.
+    private func state(_ id: EventID) throws(JournalError) -> EventState? {
+        func body(_ db: Database) throws -> EventState? {
             let rows = try Row.fetchCursor(
-                db, sql: "SELECT * FROM claim WHERE event = ? ORDER BY number", arguments: [Self.number(id)])
-            return try first(.max, of: rows) { try RowReader($0).claim(of: id) }
+                db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [Self.bound(id)])
+            return try self.next(rows) { try EventState($0) }
         }
+        let isUpToDate = !pending.isChanged(id) && pending.arrival(id) == nil
+        return try isUpToDate ? readIndex(body) : read(body)
     }
-
-    /// Other events in the same banner of the same server, for rows that are older than the table `banner`.
-    public func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
-        try read { db in
-            try Bool.fetchOne(db, sql: Self.othersShownQuery, arguments: [banner, server, Self.number(id)]) ?? false
-        }
-    }
-
-    static let othersShownQuery = """
-        SELECT EXISTS (
-            SELECT 1 FROM event INDEXED BY event_unread
-            WHERE outcome BETWEEN 1 AND 9 AND outcome = 1 AND banner = ? AND server = ? AND id <> ?)
-        """
 
     // MARK: For a start
 
@@ -175,7 +165,12 @@ extension Journal {
 
     /// Whether an event with this id exists, damaged or not.
     public func holds(_ id: EventID) throws(JournalError) -> Bool {
-        try read { db in
+        if pending.arrival(id) != nil { return true }
+        return try isIndexed(id)
+    }
+
+    func isIndexed(_ id: EventID) throws(JournalError) -> Bool {
+        try readIndex { db in
             let statement = try db.cachedStatement(sql: "SELECT id FROM event WHERE id = ?")
             return try Int64.fetchOne(statement, arguments: [Self.bound(id)]) != nil
         }
@@ -200,12 +195,9 @@ extension Journal {
 
     /// The id below which global ids are forgotten, because they are too old or too many.
     public func firstName(last limit: Int) throws(JournalError) -> EventID {
-        let oldest = newestID(olderThan: limits.deduplicationTime)
+        let oldest = retention.newestID(olderThan: limits.deduplicationTime)
         return try read { db in
-            let sql = """
-                SELECT id FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND id > ?
-                ORDER BY id DESC LIMIT 1 OFFSET ?
-                """
+            let sql = "SELECT id FROM event WHERE name IS NOT NULL AND id > ? ORDER BY id DESC LIMIT 1 OFFSET ?"
             let first = try Int64.fetchOne(db, sql: sql, arguments: [oldest, limit])
             return EventID(UInt64(bitPattern: first ?? oldest))
         }
@@ -214,20 +206,18 @@ extension Journal {
     /// The first event with this global id, of any age.
     public func event(named origin: Origin) throws(JournalError) -> EventID? {
         guard let source = origin.source, let name = origin.eventID else { return nil }
-        return try read { db in
+        let found: EventID? = try readIndex { db in
             // Most names are new, and a row costs much more than a number.
-            let known = try db.cachedStatement(sql: Self.knownQuery)
+            let known = try db.cachedStatement(sql: "SELECT id \(Self.named) LIMIT 1")
             guard try Int64.fetchOne(known, arguments: [source, name]) != nil else { return nil }
             let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: Self.namedQuery), arguments: [source, name])
-            return try next(rows) { try RowReader($0).event().id }
+                db.cachedStatement(sql: "SELECT * \(Self.named) ORDER BY id"), arguments: [source, name])
+            return try self.next(rows) { try EventState($0).event.id }
         }
+        return found ?? pending.event(named: origin)
     }
 
-    static let knownQuery = "SELECT id FROM event INDEXED BY event_name WHERE source = ? AND source_id = ? LIMIT 1"
-    static let namedQuery = """
-        SELECT * FROM event INDEXED BY event_name WHERE source = ? AND source_id = ? ORDER BY id
-        """
+    private static let named = "FROM event INDEXED BY event_name WHERE source = ? AND name = ?"
 
     /// The newest events below an id, newest first.
     public func newest(below id: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
@@ -235,7 +225,7 @@ extension Journal {
             let rows = try Row.fetchCursor(
                 db.cachedStatement(sql: "SELECT * FROM event WHERE id < ? ORDER BY id DESC LIMIT ?"),
                 arguments: [Self.bound(id), limit])
-            return try first(limit, of: rows) { try RowReader($0).event() }
+            return try first(limit, of: rows) { try EventState($0).event }
         }
     }
 
@@ -243,22 +233,22 @@ extension Journal {
     public func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in
             let events = try Row.fetchCursor(
-                db.cachedStatement(
-                    sql: """
-                        SELECT * FROM event WHERE source IS NOT NULL AND source_id IS NOT NULL AND id > ? ORDER BY id
-                        """), arguments: [Self.number(id)])
-            let removals = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT * FROM removal WHERE id > ? ORDER BY id"), arguments: [Self.number(id)])
+                db.cachedStatement(sql: "SELECT * FROM event WHERE name IS NOT NULL AND id > ? ORDER BY id"),
+                arguments: [Self.number(id)])
+            let removals = try StateTable(db: db).rows(.globalID, after: .globalID(id))
             let named = try first(limit, of: events) { row in
-                let event = try RowReader(row).event()
+                let event = try EventState(row).event
                 return NamedPush(origin: event.origin, id: event.id)
             }
-            let removed = try first(limit, of: removals) { try RowReader($0).removal() }
+            let removed = try first(limit, of: removals) { row in
+                guard case .removal(let removal, accepted: _) = try StateValue(row) else { throw Damaged() }
+                return removal
+            }
             return Array((named + removed).sorted { $0.id < $1.id }.prefix(limit))
         }
     }
 
-    /// The highest id that was ever assigned, as far as the file knows.
+    /// The highest id that was ever assigned, as far as the journal knows.
     public func lastID() throws(JournalError) -> EventID {
         try read { db in
             // A damaged id may be so high that no id is left above it.
@@ -266,31 +256,30 @@ extension Journal {
             var lowest = EventID(0)
             let last = try next(newest) { row in
                 lowest = EventID(UInt64(bitPattern: row[0]))
-                return try RowReader(row).event()
+                return try EventState(row).event.id
             }
-            let removal = try Int64.fetchOne(db, sql: "SELECT id FROM last_removal") ?? 0
-            let event = max(last?.id ?? lowest, try self.lastName(db))
-            return (0..<1 << 62).contains(removal) ? max(event, EventID(UInt64(removal))) : event
+            // The id that names a banner need not be that of an event.
+            var ids = [last ?? lowest] + self.bannersUp.values.map(\.first)
+            let shown = try Row.fetchCursor(db, sql: Self.lastShownQuery)
+            if let event = try next(shown, { try EventState($0).event }), let first = event.decision?.shownWith {
+                ids.append(first)
+            }
+            if case .number(let id)? = try self.value(at: .lastID, db), (0..<1 << 62).contains(id) {
+                ids.append(EventID(UInt64(id)))
+            }
+            return ids.max() ?? EventID(0)
         }
     }
 
-    /// The highest id that identifies a banner, or did so for an event that is still shown. It need not be that of an event.
-    private func lastName(_ db: Database) throws -> EventID {
-        let banners = try Row.fetchCursor(db, sql: "SELECT * FROM banner ORDER BY first DESC LIMIT 100")
-        let banner = try next(banners) { try RowReader($0).banner() }?.first
-        let shown = try Row.fetchCursor(db, sql: Self.lastShownQuery)
-        let event = try next(shown) { try RowReader($0).event() }?.decision?.shownWith
-        return max(banner ?? EventID(0), event ?? EventID(0))
-    }
-
-    static let lastShownQuery =
-        "SELECT * FROM event WHERE outcome = 1 AND shown_with IS NOT NULL ORDER BY shown_with DESC LIMIT 100"
+    static let lastShownQuery = """
+        SELECT * FROM event INDEXED BY event_shown_with WHERE shown_with IS NOT NULL ORDER BY shown_with DESC LIMIT 100
+        """
 
     // MARK: Rows
 
     func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
         let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-        return try first(.max, of: rows) { try RowReader($0).event() }
+        return try first(.max, of: rows) { try EventState($0).event }
     }
 
     /// Up to this number of undamaged rows.

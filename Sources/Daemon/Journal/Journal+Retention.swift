@@ -4,31 +4,38 @@ public import Routing
 /// Deletes old events. Their ages come from a clock of the journal's own.
 extension Journal {
     /// Advances the journal's clock. Ages refer to the last reading.
-    public func advance(to reading: ClockReading) {
-        // Ids begin at the wall clock's time and never go back.
-        clock.advance(to: reading, notBefore: marks.marks.last?.id ?? .min)
-        // Until the time between the boots counts, events of both boots would have the same age.
-        guard clock.state.isAbsenceCounted else {
-            lastRead = nil
-            return
-        }
-        guard lastAccepted > lastRead?.id ?? 0 else { return }
-        // Events before a month without events are a month old.
-        if let lastRead, marks.isDue(at: clock.age) { marks.add(lastRead) }
-        lastRead = .init(id: lastAccepted, age: clock.age)
-    }
+    public func advance(to reading: ClockReading) { retention.advance(to: reading) }
 
     /// Whether it is time to delete old events again.
-    public var isRetentionDue: Bool { clock.age - (expiredAt ?? .min / 2) >= RetentionMarks.spacing }
+    public var isRetentionDue: Bool { retention.isDue }
 
     /// The least age of an event.
-    public func age(of id: EventID) -> Duration {
-        .microseconds(clock.age - (marks.age(of: Self.number(id)) ?? clock.age))
+    public func age(of id: EventID) -> Duration { retention.age(of: Self.number(id)) }
+
+    /// How much a transaction deletes, in bytes of records: with `secure_delete` they are all written once more.
+    static let deletedBytesAtOnce = 1 << 20
+
+    /// How much a transaction deletes at most, of events and of bytes: some five pages for each event must find room on the disk,
+    /// or in the spare segment.
+    func deletionLimits() -> (events: Int, bytes: Int) {
+        let room = max(log?.segmentBytes ?? 0, FileCheck.freeSpace(directory) ?? .max) / 8
+        return (max(4, room / (5 * Self.pageSize)), min(room, Self.deletedBytesAtOnce))
     }
 
-    /// The newest id that certainly has this age; 0 if there is none.
-    func newestID(olderThan span: Duration) -> Int64 {
-        marks.newestID(notAfter: clock.age - span.microseconds)
+    /// Runs a transaction that deletes. On a full disk it gets the space of the spare segment, and leaves it free.
+    func delete<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
+        guard indexFailure == .diskFull || isSmallDisk else { return try write(body) }
+        do throws(JournalError) { try checkpoint() } catch .diskFull {
+            _ = log?.releaseSpare()
+            try checkpoint()
+        }
+        let result: Result
+        do throws(JournalError) { result = try write(body) } catch .diskFull {
+            _ = log?.releaseSpare()
+            result = try write(body)
+        }
+        try checkpoint()
+        return result
     }
 
     /// Deletes a few of the oldest decided events beyond the limits. A step takes a short time only.
@@ -41,9 +48,13 @@ extension Journal {
     public func expire(
         olderThan span: Duration, keeping count: Int, step: Int = 200
     ) throws(JournalError) -> (count: Int, isOver: Bool) {
-        let newest = newestID(olderThan: span)
-        let step = min(step, deletedEventsAtOnce)
-        let deleted = try write { db in
+        // What does not fit into the index may do so when old events are gone.
+        try? fold()
+        recent = nil
+        let newest = retention.newestID(olderThan: span)
+        let limits = deletionLimits()
+        let step = min(step, limits.events)
+        let deleted = try delete { db in
             var rows = try Row.fetchAll(db.cachedStatement(sql: Self.tooOldQuery), arguments: [newest, step])
             let excess = min(self.count - rows.count - count, step - rows.count)
             if excess > 0 {
@@ -56,7 +67,7 @@ extension Journal {
             var bytes = 0
             let end = rows.firstIndex { row in
                 bytes += row[1] ?? 0
-                return bytes >= deletedBytesAtOnce
+                return bytes >= limits.bytes
             }
             let ids = rows.prefix(end.map { $0 + 1 } ?? rows.count).map { $0[0] as Int64 }
             if !ids.isEmpty { try self.keepLastChange(db) }
@@ -65,19 +76,14 @@ extension Journal {
                 let number = try Int64.fetchOne(
                     db.cachedStatement(sql: "DELETE FROM event WHERE id = ? RETURNING number"), arguments: [id])
                 last = max(last, number ?? 0)
-                try db.cachedStatement(sql: "DELETE FROM claim WHERE event = ?").execute(arguments: [id])
             }
-            if last >= self.oldestNumber ?? 0 { try self.setOldestChange(last + 1, db) }
-            self.count -= ids.count
+            if last >= self.numbers.oldest ?? 0 { try self.setOldestChange(last + 1, db) }
             return (count: ids.count, isOver: isOver && ids.count == rows.count)
         }
+        self.count -= deleted.count
         guard deleted.isOver else { return deleted }
-        expiredAt = clock.age
-        marks.prune(notAfter: clock.age - max(span, limits.removalTime).microseconds)
-        if clock.state.isAbsenceCounted, marks.isDue(at: clock.age) {
-            let newest = try read { db in try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0 }
-            marks.add(.init(id: newest, age: clock.age))
-        }
+        retention.expired(keeping: max(span, self.limits.removalTime), newest: newestID)
+        try deleteOldNames()
         try saveRetention()
         return deleted
     }
@@ -94,95 +100,90 @@ extension Journal {
     ///
     /// - Parameter bound: one expression, because SQLite uses an index for one of two bounds only.
     private static func deletable(below bound: String) -> String {
-        "SELECT id, \(bytesOfRow) FROM event WHERE outcome <> 0 AND id NOT IN (SELECT event FROM value) AND id < \(bound)"
+        "SELECT id, length(record) FROM event WHERE outcome <> 0 AND is_value = 0 AND id < \(bound)"
     }
 
-    // MARK: Over a restart
+    /// Deletes global ids of removals, and removals, that nothing is compared with any more.
+    private func deleteOldNames() throws(JournalError) {
+        let named = retention.newestID(olderThan: limits.deduplicationTime)
+        let removed = retention.newestID(olderThan: limits.removalTime)
+        try write { db in
+            let states = StateTable(db: db)
+            let old = try first(.max, of: states.rows(.globalID)) { try StateValue($0) }.prefix { value in
+                if case .removal(let removal, accepted: _) = value { Self.number(removal.id) <= named } else { true }
+            }
+            self.globalIDs -= try states.removeFirst(old.count, of: .globalID)
+            for tombstone in try tombstones(db) where Self.number(tombstone.removal) <= removed {
+                try states.remove(.tombstone(tombstone.topic))
+                self.tombstoneCount -= 1
+            }
+        }
+    }
 
     /// Stores the clock, the marks and the number of events.
     func saveRetention() throws(JournalError) {
-        let state = clock.state
         try write { db in
             let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM event")) ?? 0
-            var row = try FastStatement(
-                db,
-                """
-                INSERT OR REPLACE INTO retention
-                    (number, age, uptime, boot, lead, absence_counted, events, last, checksum)
-                VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
-                """)
-            row.bind(state.age)
-            row.bind(state.uptime)
-            row.bind(state.boot)
-            row.bind(state.lead)
-            row.bind(state.isAbsenceCounted ? 1 : 0)
-            row.bind(Int64(self.count))
-            row.bind(last)
-            row.bind(state.checksum(events: Int64(self.count), last: last))
-            try row.run()
-            let known = Set(try Int64.fetchAll(db.cachedStatement(sql: "SELECT id FROM retention_mark")))
-            for id in known.subtracting(self.marks.marks.map(\.id)) {
-                try db.execute(sql: "DELETE FROM retention_mark WHERE id = ?", arguments: [id])
-            }
-            for mark in self.marks.marks where !known.contains(mark.id) {
-                try db.execute(
-                    sql: "INSERT INTO retention_mark (id, age, checksum) VALUES (?, ?, ?)",
-                    arguments: [mark.id, mark.age, mark.checksum])
-            }
+            // Those that wait are counted when they come.
+            let events = self.count - self.pending.arrivalCount
+            try StateTable(db: db).put(
+                .retention(retention.clock.state, retention.marks.marks, events: Int64(events), last: last),
+                at: .retention)
         }
-        isRetentionSaved = true
+        retention.isDirty = false
     }
+}
 
-    /// Loads them. Damaged rows are left out, and events then stay longer.
-    ///
-    /// - Returns: the number of events, if it is known without counting all rows.
-    func loadRetention(_ db: Database) throws -> Int? {
-        let rows = try Row.fetchAll(db, sql: "SELECT * FROM retention_mark")
-        let marks = rows.compactMap { try? RowReader($0).retentionMark() }
-        damagedRows += UInt64(rows.count - marks.count)
-        let row = try Row.fetchOne(db, sql: "SELECT * FROM retention")
-        let kept = row.flatMap { try? RowReader($0).retention() }
-        if row != nil, kept == nil { damagedRows += 1 }
+/// The clock for the ages of events, and the events that were the newest at some of them.
+struct RetentionState {
+    private(set) var clock = RetentionClock()
+    private(set) var marks = RetentionMarks()
+    /// The last event that this process has written.
+    private var lastAccepted: Int64 = 0
+    /// The event that was the last one at the latest reading of the clocks.
+    private var lastRead: RetentionMarks.Mark?
+    /// The age of the journal when old events were last deleted.
+    private var expiredAt: Int64?
+    /// Whether the index has something else.
+    var isDirty = false
+
+    init() {}
+
+    init(clock: RetentionClock.State, marks: [RetentionMarks.Mark]) {
+        self.clock = RetentionClock(clock)
         self.marks = RetentionMarks(marks)
-        clock = RetentionClock(kept?.state ?? .init(age: self.marks.marks.last?.age ?? 0))
-        guard let kept else { return nil }
-        let sql = "SELECT count(*) FROM event WHERE id > ?"
-        return Int(kept.events) + (try Int.fetchOne(db, sql: sql, arguments: [kept.last]) ?? 0)
-    }
-}
-
-extension RetentionClock.State {
-    func checksum(events: Int64, last: Int64) -> Int64 {
-        var sum = Checksum()
-        for number in [age, uptime, lead, isAbsenceCounted ? 1 : 0, events, last] { sum.add(number) }
-        sum.add(boot)
-        return sum.value
-    }
-}
-
-extension RetentionMarks.Mark {
-    var checksum: Int64 {
-        var sum = Checksum()
-        sum.add(id)
-        sum.add(age)
-        return sum.value
-    }
-}
-
-extension RowReader {
-    func retention() throws -> (state: RetentionClock.State, events: Int64, last: Int64) {
-        let state = RetentionClock.State(
-            age: try number("age"), uptime: try number("uptime"), boot: try text("boot"),
-            lead: try optionalNumber("lead"), isAbsenceCounted: try number("absence_counted") != 0)
-        let events = try number("events")
-        let last = try number("last")
-        guard state.checksum(events: events, last: last) == (try number("checksum")) else { throw Damaged() }
-        return (state, events, last)
     }
 
-    func retentionMark() throws -> RetentionMarks.Mark {
-        let mark = RetentionMarks.Mark(id: try number("id"), age: try number("age"))
-        guard mark.checksum == (try number("checksum")) else { throw Damaged() }
-        return mark
+    mutating func accepted(_ id: Int64) {
+        lastAccepted = max(lastAccepted, id)
+        isDirty = true
+    }
+
+    mutating func advance(to reading: ClockReading) {
+        // Ids begin at the wall clock's time and never go back.
+        clock.advance(to: reading, notBefore: marks.marks.last?.id ?? .min)
+        // Until the time between the boots counts, events of both boots would have the same age.
+        guard clock.state.isAbsenceCounted else {
+            lastRead = nil
+            return
+        }
+        guard lastAccepted > lastRead?.id ?? 0 else { return }
+        // Events before a month without events are a month old.
+        if let lastRead, marks.isDue(at: clock.age) { marks.add(lastRead) }
+        lastRead = .init(id: lastAccepted, age: clock.age)
+    }
+
+    var isDue: Bool { clock.age - (expiredAt ?? .min / 2) >= RetentionMarks.spacing }
+
+    func age(of id: Int64) -> Duration { .microseconds(clock.age - (marks.age(of: id) ?? clock.age)) }
+
+    /// The newest id that certainly has this age; 0 if there is none.
+    func newestID(olderThan span: Duration) -> Int64 { marks.newestID(notAfter: clock.age - span.microseconds) }
+
+    /// Old events were deleted.
+    mutating func expired(keeping span: Duration, newest: Int64) {
+        expiredAt = clock.age
+        marks.prune(notAfter: clock.age - span.microseconds)
+        if clock.state.isAbsenceCounted, marks.isDue(at: clock.age) { marks.add(.init(id: newest, age: clock.age)) }
     }
 }

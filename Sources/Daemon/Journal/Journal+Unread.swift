@@ -57,18 +57,18 @@ extension Journal {
         _ topic: TopicPrefix, after position: UnreadIDPosition, limit: Int
     ) throws(JournalError) -> (ids: [EventID], position: UnreadIDPosition?) {
         try read { db in
-            let select = "SELECT topic, id AS event \(Self.unreadIndexes[position.index])"
+            let select = "SELECT topic, id \(Self.unreadIndexes[position.index])"
             let last = position.position
             let (start, end) = Self.topics(behind: last.topic, atOrBelow: topic)
             let sameTopic = try Row.fetchCursor(
                 db.cachedStatement(sql: "\(select) AND topic = ? AND id > ? ORDER BY id LIMIT ?"),
                 arguments: [last.topic, Self.number(last.id), limit])
-            var found = try first(.max, of: sameTopic) { try RowReader($0).valueEntry() }
+            var found = try first(.max, of: sameTopic) { try ValueEntry($0) }
             if found.count < limit {
                 let otherTopics = try Row.fetchCursor(
                     db.cachedStatement(sql: "\(select) AND topic > ? AND topic < ? ORDER BY topic, id LIMIT ?"),
                     arguments: [start, end, limit - found.count])
-                found += try first(.max, of: otherTopics) { try RowReader($0).valueEntry() }
+                found += try first(.max, of: otherTopics) { try ValueEntry($0) }
             }
             let ids = found.map(\.id)
             if found.count == limit, let last = found.last {
@@ -141,7 +141,7 @@ extension Journal {
                     arguments: [
                         position.topic, Self.number(position.id), Self.bound(last), limit - events.count,
                     ])
-                while let event = try next(rows, { try RowReader($0).event() }) {
+                while let event = try next(rows, { try EventState($0).event }) {
                     events.append(event)
                     position.id = event.id
                 }

@@ -1,231 +1,200 @@
-import GRDB
 import Routing
 
-/// Writing: one commit in each turn of the loop.
+/// Writing: one frame of the log in each turn of the loop.
 extension Journal {
-    /// Writes all entries or none. They are on disk when it returns.
-    public func commit(_ entries: [JournalEntry]) throws(JournalError) {
-        guard !entries.isEmpty else { return }
-        replaced = [:]
-        overwritten = [:]
-        ended = []
-        var accepted = (count: 0, last: lastAccepted)
-        // Writing forgets what is recent; a failed commit leaves it so.
-        var recent = self.recent
-        try write(isAcknowledged: true) { db in
-            var hasAwaited = false
-            let statements = try self.usualStatements(db)
-            var insertion = statements.inserting()
-            var update = statements.updating()
-            for entry in entries {
-                switch entry {
-                case .accepted(let event):
-                    let number = try self.insert(event, &insertion, db)
-                    accepted = (accepted.count + 1, max(accepted.last, Self.number(event.id)))
-                    if event.collapse != nil { try self.markReplaced(by: event, in: entries, &update, db) }
-                    if let number, event.collapse == nil {
-                        recent?.accepted(event, number: number)
-                    } else {
-                        recent?.end(at: self.lastChange)
-                    }
-                case .decided(let id, let decision):
-                    if decision.outcome == .replaced { try self.noteDecision(of: id, db) }
-                    // Mostly a read mark comes after the outcome.
-                    let isOutcome = try !decision.isRead || self.isUndecided(id, db)
-                    let number = isOutcome ? self.takeChangeNumber() : nil
-                    let written = try self.withReadMark(self.withWindow(decision, of: id, recent, db), of: id, db)
-                    try self.update(id, written, number: number, &update)
-                    if isOutcome, decision.isRead { try self.noteRead(id, by: "", at: decision.resolved, db) }
-                    if let number, !decision.isRead {
-                        recent?.decided(id, written, number: number)
-                    } else {
-                        recent?.end(at: self.lastChange)
-                    }
-                case .read(let id, let claimant, let moment, let place):
-                    try self.noteRead(id, by: claimant, at: moment, from: place, db)
-                    recent?.end(at: self.lastChange)
-                case .awaited(let awaited):
-                    try self.insert(awaited, db)
-                    hasAwaited = true
-                case .awaitedGone(let origin): try self.end(awaited: origin, db)
-                case .awaitedReplaced(let all):
-                    try self.replaceAwaited(all, db)
-                    hasAwaited = hasAwaited || !all.isEmpty
-                case .claimed(let id, let claim): try self.insert(claim, of: id, db)
-                case .named(let claimant, let program, let id):
-                    try self.name(claimant, program, on: id, &update, db)
-                    recent?.end(at: self.lastChange)
-                case .quietReplaced(let quiet): try self.replaceQuiet(quiet, db)
-                case .snoozesReplaced(let snoozes): try self.replaceSnoozes(snoozes, db)
-                case .digestsReplaced(let digests): try self.replaceDigests(digests, db)
-                case .bannerUp(let banner): try self.insert(banner, db)
-                case .bannerGone(let number):
-                    try db.cachedStatement(sql: "DELETE FROM banner WHERE number = ?").execute(arguments: [number])
-                case .allBannersGone: try db.cachedStatement(sql: "DELETE FROM banner").execute()
-                case .removed(let removal, let version):
-                    try self.remove(removal, leaving: version, db)
-                    try self.insert(
-                        ChangeRow(
-                            number: self.takeChangeNumber(),
-                            kind: removal.cause == .replaced ? .replaced : .removed, event: removal.id,
-                            topic: removal.topic, moment: removal.removed, published: removal.published,
-                            origin: removal.origin), db)
-                    try self.remember(removal.id, removal.origin, removal.removed, db)
-                    recent?.end(at: self.lastChange)
-                case .tombstones(let tombstones): try self.insertMissing(tombstones, db)
-                }
+    /// Writes all records or none. They are on disk when it returns.
+    ///
+    /// - Throws: if they cannot be written. None of them comes back then, unless the process ends before the next frame is
+    ///   written.
+    public func commit(_ records: [Record]) throws(JournalError) {
+        guard !records.isEmpty else { return }
+        guard isOpen else { throw failure ?? .other("the journal is closed") }
+        var turn = Turn(records, recent)
+        for record in records { try resolve(record, in: &turn) }
+        try append(turn.records)
+        count += turn.accepted
+        retention.accepted(turn.lastAccepted)
+        recent = turn.recent
+        // At full load nobody is idle. If it fails, `indexFailure` says why.
+        while indexFailure == nil, isPendingLarge, (try? foldPortion(Self.foldedAtOnce)) != nil {}
+    }
+
+    /// The records of a turn, with what later ones of the same turn need to know.
+    private struct Turn {
+        let all: [Record]
+        var records: [LogRecord] = []
+        var recent: RecentChanges?
+        var accepted = 0
+        var lastAccepted: Int64 = 0
+        /// The last decisions of this turn, `nil` for events that were accepted in it.
+        var decisions: [EventID: StoredDecision?] = [:]
+        /// The claimants and programs that were named since the last decision of an event.
+        var names: [EventID: [(claimant: String, program: String)]] = [:]
+
+        init(_ records: [Record], _ recent: RecentChanges?) {
+            all = records
+            self.recent = recent
+            self.records.reserveCapacity(records.count)
+        }
+
+        /// Whether an event was marked as read in this turn.
+        func marksRead(_ id: EventID) -> Bool {
+            records.contains { if case .read(id, by: _, at: _, from: _) = $0.record { true } else { false } }
+        }
+
+        /// Earlier events of this turn in whose place an event comes.
+        func collapsed(_ event: StoredEvent) -> [EventID] {
+            records.compactMap {
+                guard case .accepted(let earlier) = $0.record, earlier.collapse == event.collapse,
+                    earlier.topic == event.topic, earlier.id < event.id
+                else { return nil }
+                return earlier.id
             }
+        }
+
+        mutating func decide(_ id: EventID, _ decision: StoredDecision, number: Int64?) {
+            add(.decided(id, decision), number: number)
+            if all.count > 1 { decisions[id] = decision }
+            names[id] = nil
+        }
+
+        mutating func add(_ record: Record, number: Int64? = nil, isLate: Bool = false) {
+            records.append(LogRecord(record, number: number, isLate: isLate))
+        }
+    }
+
+    /// Appends a frame, and syncs it.
+    func append(_ records: [LogRecord]) throws(JournalError) {
+        guard let log else { throw failure ?? .other("the journal is closed") }
+        frame.removeAll()
+        for record in records { record.write(to: &frame) }
+        recent = nil
+        // No turn with events is as large.
+        if frame.bytes.count > WriteAheadLog.largestPayload, records.count > 1 {
+            try append(Array(records[..<(records.count / 2)]))
+            return try append(Array(records[(records.count / 2)...]))
+        }
+        do throws(JournalError) {
+            let sequence = try appendFrame(to: log)
+            let now = realtime()
+            lastWritten = now
+            isLogSuspect = false
+            for entry in records { noteBanner(entry.record) }
+            pending.append(Pending.Frame(sequence: sequence, records: records, bytes: frame.bytes.count, written: now))
+        } catch {
+            failure = error
+            isLogSuspect = true
+            throw error
+        }
+    }
+
+    private func appendFrame(to log: WriteAheadLog) throws(JournalError) -> UInt64 {
+        do throws(JournalError) { return try log.append(frame.bytes) } catch {
+            guard error == .diskFull || log.isCrowded else { throw error }
+        }
+        // All segments are full: the index takes what they have.
+        try fold()
+        try checkpoint()
+        return try log.append(frame.bytes)
+    }
+
+    /// Completes a record with what the journal knows: numbers, and the window and read mark of an earlier decision.
+    private func resolve(_ record: Record, in turn: inout Turn) throws(JournalError) {
+        switch record {
+        case .accepted(let event):
+            let isLate = Self.number(event.id) < newestID
+            newestID = max(newestID, Self.number(event.id))
+            let number = numbers.take()
+            turn.add(record, number: number, isLate: isLate)
+            turn.accepted += 1
+            turn.lastAccepted = max(turn.lastAccepted, Self.number(event.id))
+            if turn.all.count > 1 { turn.decisions[event.id] = .some(nil) }
+            if event.collapse != nil { try markReplaced(by: event, in: &turn) }
+            if !isLate, event.collapse == nil {
+                turn.recent?.accepted(event, number: number)
+            } else {
+                turn.recent?.end(at: numbers.last)
+            }
+        case .decided(let id, let decided):
+            // Mostly a read mark comes after the outcome.
+            let isOutcome = decided.isRead ? try isUndecided(id, in: turn) : true
+            let number = isOutcome ? numbers.take() : nil
+            var decision = decided
+            // A later decision keeps the window that the first one stored. The clocks may have changed since.
+            if decided.followsShown, let shown = try self.decision(of: id, in: turn) {
+                decision = decided.following(shown)
+            }
+            // An event that was marked as read while it was undecided is read when it becomes muted or expired.
+            if let marked = decision.markedRead, try isMarkedRead(id, in: turn) { decision = marked }
+            turn.decide(id, decision, number: number)
+            if isOutcome, decided.isRead { turn.add(.read(id, by: "", at: decided.resolved), number: numbers.take()) }
+            if let number, !decided.isRead {
+                turn.recent?.decided(id, decision, number: number)
+            } else {
+                turn.recent?.end(at: numbers.last)
+            }
+        case .read, .removed, .start:
+            turn.add(record, number: numbers.take())
+            turn.recent?.end(at: numbers.last)
+        case .awaited:
             // A reader compares numbers to find out that the file is an older copy, which may lack only this claim.
-            if hasAwaited {
-                _ = self.takeChangeNumber()
-                try self.keepLastChange(db)
-                recent?.end(at: self.lastChange)
+            turn.add(record, number: numbers.takeHole())
+            turn.recent?.end(at: numbers.last)
+        case .named(let claimant, let program, let id):
+            turn.add(record)
+            turn.names[id, default: []].append((claimant, program))
+            turn.recent?.end(at: numbers.last)
+        case .bannerUp:
+            turn.add(record)
+            // Some servers never report that a banner is gone.
+            guard bannersUp.count >= limits.retractableEvents + 128 else { return }
+            for banner in bannersUp.values.sorted(by: { $0.first < $1.first }).prefix(128) {
+                turn.add(.bannerGone(banner.number))
             }
+        case .claimed, .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerGone, .allBannersGone, .awaitedGone,
+            .allAwaitedGone, .tombstones:
+            turn.add(record)
         }
-        replaced = [:]
-        overwritten = [:]
-        ended = []
-        count += accepted.count
-        lastAccepted = accepted.last
-        isRetentionSaved = false
-        self.recent = recent
-        try limitLog()
     }
 
-    static let insertion = """
-        INSERT INTO event (id, topic, title, body, fields, published, sender, source, source_id, urgency, retained,
-            route, coalescing, window, accepted, expires, expires_uptime, boot, collapse, appearance, via, number,
-            checksum, outcome)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)
-        """
-
-    static let update = """
-        UPDATE event SET outcome = ?, resolved = ?, opened = ?, deadline = ?, claimant = ?, latency = ?, form = ?,
-            banner = ?, server = ?, shown_with = ?, count = ?, lateness = ?, cause = ?, replayed = ?,
-            action = ?, program = ?, device = ?, claim_via = ?, decided = coalesce(?, decided), decision_checksum = ?
-        WHERE id = ?
-        """
-
-    /// - Returns: the number of the change; `nil` if it has a row of its own.
-    private func insert(_ event: StoredEvent, _ row: inout FastStatement, _ db: Database) throws -> Int64? {
-        let fields = FieldCoding.encode(event.fields)
-        let appearance = event.appearance.isEmpty ? nil : FieldCoding.encode(event.appearance)
-        row.bind(Self.number(event.id))
-        row.bind(event.topic.description)
-        row.bind(event.title)
-        row.bind(event.body)
-        row.bind(fields)
-        row.bind(event.published)
-        row.bind(event.sender)
-        row.bind(event.origin.source)
-        row.bind(event.origin.eventID)
-        row.bind(event.urgency.map { Int64($0.rawValue) })
-        row.bind(event.retained ? 1 : 0)
-        row.bind(event.route)
-        row.bind(event.key)
-        row.bind(event.window)
-        row.bind(event.accepted)
-        row.bind(event.expires.wall)
-        row.bind(event.expires.uptime)
-        row.bind(event.expires.boot)
-        row.bind(event.collapse)
-        row.bind(appearance)
-        row.bind(event.origin.via)
-        let isLate = Self.number(event.id) < newestID
-        let number = isLate ? nil : takeChangeNumber()
-        row.bind(number)
-        row.bind(event.checksum(fields: fields, appearance: appearance))
-        try row.run()
-        if isLate { try noteLate(event, db) } else { newestID = Self.number(event.id) }
-        guard event.retained else { return number }
-        let topic = event.topic.description
-        if replaced[event.topic] == nil {
-            replaced[event.topic] = try Int64.fetchOne(
-                db.cachedStatement(sql: "SELECT event FROM value WHERE topic = ?"), arguments: [topic])
+    /// Earlier events that are muted or expired count as read, by the publisher of the later one.
+    private func markReplaced(by event: StoredEvent, in turn: inout Turn) throws(JournalError) {
+        for id in try collapsed(event) + turn.collapsed(event) {
+            // A snoozed one may become `replaced` in the same turn.
+            let isReplaced = turn.all.contains {
+                if case .decided(id, let decision) = $0 { decision.outcome == .replaced } else { false }
+            }
+            guard let marked = try decision(of: id, in: turn)?.markedRead, !isReplaced else { continue }
+            turn.decide(id, marked, number: nil)
+            turn.add(.read(id, by: event.sender, at: event.accepted), number: numbers.take())
         }
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO value (topic, event) VALUES (?, ?)")
-            .execute(arguments: [topic, Self.number(event.id)])
-        return number
     }
 
-    /// - Parameter number: the number of the change; `nil` if the outcome stays.
-    func update(
-        _ id: EventID, _ decision: StoredDecision, number: Int64? = nil, _ row: inout FastStatement
-    ) throws {
-        row.bind(Int64(decision.code))
-        row.bind(decision.resolved)
-        row.bind(decision.opened)
-        row.bind(decision.deadline)
-        row.bind(decision.claimant)
-        row.bind(decision.latency)
-        row.bind(decision.form?.rawValue)
-        row.bind(decision.banner.map { Int64($0) })
-        row.bind(decision.server)
-        row.bind(decision.shownWith.map { Self.number($0) })
-        row.bind(decision.count.map { Int64($0) })
-        row.bind(decision.lateness)
-        row.bind(decision.cause)
-        row.bind(decision.isReplayed ? decision.isOfEarlierBoot ? 2 : 1 : 0)
-        row.bind(decision.action)
-        row.bind(decision.program)
-        row.bind(decision.place.device)
-        row.bind(decision.place.via)
-        row.bind(number)
-        row.bind(decision.checksum(of: id))
-        row.bind(Self.number(id))
-        try row.run()
+    /// The last decision of an event of the journal or of the turn.
+    private func decision(of id: EventID, in turn: Turn) throws(JournalError) -> StoredDecision? {
+        var decision: StoredDecision?
+        if let last = turn.decisions[id] {
+            decision = last
+        } else if let event = turn.recent?.event(id) {
+            decision = event.decision
+        } else {
+            decision = try event(id)?.decision
+        }
+        for name in turn.names[id] ?? [] where name.claimant == decision?.claimant { decision?.program = name.program }
+        return decision
+    }
+
+    /// Whether an event of the journal or of the turn has no outcome.
+    private func isUndecided(_ id: EventID, in turn: Turn) throws(JournalError) -> Bool {
+        if turn.decisions[id] == nil, turn.recent?.event(id) == nil, try event(id) == nil { return false }
+        return try decision(of: id, in: turn) == nil
+    }
+
+    private func isMarkedRead(_ id: EventID, in turn: Turn) throws(JournalError) -> Bool {
+        if turn.marksRead(id) { return true }
+        return try isMarkedRead(id)
     }
 
     /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the decision.
     public static var claimsOfOneEvent: Int { 32 }
-
-    /// The event may have been forgotten since it was claimed.
-    private func insert(_ claim: ClaimRecord, of id: EventID, _ db: Database) throws {
-        let statement = try db.cachedStatement(
-            sql: """
-                INSERT INTO claim (event, number, claimant, latency, form, verdict, program, checksum)
-                SELECT ?1, count(*), ?2, ?3, ?4, ?5, ?6, ?7 FROM claim WHERE event = ?1
-                HAVING count(*) < ?8 AND EXISTS (SELECT 1 FROM event WHERE id = ?1)
-                """)
-        let values: [(any DatabaseValueConvertible)?] = [
-            Self.number(id), claim.claimant, claim.storedLatency, claim.form.rawValue, claim.verdict.rawValue,
-            claim.program, claim.checksum(of: id), Self.claimsOfOneEvent,
-        ]
-        try statement.execute(arguments: StatementArguments(values))
-    }
-
-    private func remove(_ removal: StoredRemoval, leaving version: ValueVersion?, _ db: Database) throws {
-        try noteRemoval(Self.number(removal.id), db)
-        guard let version else { return }
-        try db.cachedStatement(sql: "DELETE FROM value WHERE topic = ?").execute(arguments: [removal.topic.description])
-        try insert(Tombstone(topic: removal.topic, version: version, removal: removal.id), db)
-    }
-
-    func noteRemoval(_ id: Int64, _ db: Database) throws {
-        try db.cachedStatement(sql: "INSERT OR REPLACE INTO last_removal (number, id) VALUES (1, ?)")
-            .execute(arguments: [id])
-    }
-
-    /// Stores the global id of a removal, and deletes ids that are too old or too many.
-    private func remember(_ id: EventID, _ origin: Origin, _ accepted: Int64, _ db: Database) throws {
-        guard let source = origin.source, let name = origin.eventID else { return }
-        try insertGlobalID(id, source, name, accepted: accepted, db)
-        let isFull = removals >= limits.globalIDs
-        try db.cachedStatement(
-            sql: """
-                DELETE FROM removal WHERE id IN (SELECT id FROM removal WHERE id <= ? ORDER BY id LIMIT 2)
-                """
-        ).execute(arguments: [isFull ? Self.number(id) - 1 : newestID(olderThan: limits.deduplicationTime)])
-        removals += 1 - db.changesCount
-    }
-
-    func insertGlobalID(_ id: EventID, _ source: String, _ name: String, accepted: Int64, _ db: Database) throws {
-        let origin = Origin(source: source, eventID: name)
-        try db.cachedStatement(
-            sql: "INSERT INTO removal (id, source, source_id, accepted, checksum) VALUES (?, ?, ?, ?, ?)"
-        ).execute(
-            arguments: [
-                Self.number(id), source, name, accepted, origin.checksum(of: id, accepted: accepted),
-            ])
-    }
 }

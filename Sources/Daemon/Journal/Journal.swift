@@ -1,189 +1,148 @@
 import CSQLite
+import DequeModule
 import GRDB
 import Glibc
 public import Routing
 
-/// Accepted events and their outcomes on disk: SQLite with a write-ahead log and `synchronous=FULL`. What a successful commit
-/// wrote survives a power cut.
+/// Accepted events and their outcomes on disk: a write-ahead log in front, and an index in SQLite behind it.
 ///
-/// A journal is used from one thread, and every call is synchronous. A failed commit closes the file for writing: the kernel
-/// may have dropped pages that it could not write, and a second fsync(2) would not report them. `reopen` starts again from
-/// what is on the disk.
+/// `commit` appends the records of a turn to the log and syncs it: what it has written survives a power cut. The index gets
+/// one row an event later, with what is known of the event by then, in portions: when the loop is idle, when many records
+/// wait, or when a read needs them. What the index does not have yet is in memory (`Pending`) and in the log.
+///
+/// What is durable when:
+/// 1. `commit` appends one frame to the log and syncs it. Then the daemon acknowledges what is in it.
+/// 2. A portion of the index is one transaction: whole frames, and the sequence of the last one. SQLite does not sync it.
+/// 3. A checkpoint syncs SQLite's write-ahead log, copies it to `index.db` and syncs that. Only then does the log give the
+///    place of these frames to others.
+///
+/// So the sequences are always in this order: released by the log, applied in `index.db`, applied in its write-ahead log, last
+/// in the log. A start applies what the log has above the one in the index; to do so twice gives the same.
+///
+/// A journal is used from one thread, and every call is synchronous. A failed commit stops writing until `reopen`.
 public final class Journal {
-    /// The file's name in the state directory.
-    public static let fileName = "events.db"
-
-    /// The connection that was closed last. Releasing one starts a libdispatch thread, which logs an error where a sandbox
-    /// keeps it from setting its priority.
-    private var closed: DatabaseQueue?
-
-    /// SQLite checkpoints the log after so many pages. A checkpoint may have to make the file larger by as much, so it is a
-    /// small part of a small disk.
-    private(set) var checkpointPages = usualCheckpointPages
-    var checkpointBytes: Int { checkpointPages * Self.pageSize }
-    private static let usualCheckpointPages = 1000
-    /// Bytes of a page.
-    public static let pageSize = 4096
-
-    /// The limit for the log on the disk of a directory, in bytes.
-    public static func logLimit(in directory: String) -> Int {
-        let usual = usualCheckpointPages * pageSize
-        guard let disk = FileCheck.diskSize(directory) else { return usual }
-        return min(usual, max(64 << 10, disk / 64))
-    }
-
-    /// Whether the disk of a directory has so many more bytes for its journal. The log counts as free: after a checkpoint it is
-    /// written again from its beginning.
-    ///
-    /// - Parameter isTried: whether the space is reserved for a moment, which finds out about quotas.
-    public static func hasRoom(for bytes: Int, in directory: String, isTried: Bool) -> Bool {
-        let path = "\(directory)/\(fileName)"
-        let needed = bytes - FileCheck.size(path + "-wal")
-        guard needed > 0, let free = FileCheck.freeSpace(directory) else { return true }
-        return free >= needed && (!isTried || FileCheck.canReserve(needed, beside: path))
-    }
-
-    /// Takes over the limit for the log.
-    func measureDisk() { checkpointPages = Self.logLimit(in: directory) / Self.pageSize }
-
-    /// How much a transaction deletes, in bytes of events: with `secure_delete` they are all written to the log.
-    var deletedBytesAtOnce: Int { checkpointBytes / 4 }
-    /// The same in events, on a small disk: each may be on a page of its own, and so may its entries in the indexes.
-    var deletedEventsAtOnce: Int { checkpointPages < Self.usualCheckpointPages ? max(4, checkpointPages / 4) : .max }
+    /// The name of the index in the state directory. The segments of the log are beside it.
+    public static let fileName = "index.db"
+    /// The name of the file in which earlier builds kept everything.
+    static let earlierFileName = "events.db"
+    /// Bytes of a page of the index.
+    static let pageSize = 4096
 
     public let directory: String
     let limits: Limits
-    /// The damaged file that was set aside, if there is one.
-    public internal(set) var setAside: String?
-    /// The file that was deleted or replaced while it was open, until `takeLoss`.
-    var loss: Loss?
-    /// Rows that were left out because their checksums do not match.
-    public internal(set) var damagedRows: UInt64 = 0
-
-    /// The number of events. Before the integrity check of a large file, it is the number that was stored last.
-    public internal(set) var count = 0
-
-    /// A random number that no other journal has: 32 lower-case hexadecimal digits. `nil` if it cannot be read.
-    public internal(set) var seed: String?
-    /// Whether the open file was made when it was opened.
-    var isNew = false
-
-    /// The number of the last change, and the first one that is complete; see `changes`.
-    var lastChange: Int64 = 0
-    var oldestNumber: Int64?
-    /// The highest number that may have no row, and is used up.
-    var lastHole: Int64?
-    /// The last changes; `nil` while nobody follows the journal.
-    var recent: RecentChanges?
-    /// The highest number in the file when it was opened.
-    var lastChangeInFile: Int64 = 0
-    /// Whether a row `start` is to be written, because this process or this file is a new one.
-    var isStartDue = true
-    /// The highest id in the file.
-    var newestID: Int64 = 0
+    /// Makes the disk of the log.
+    let logDisk: (String) -> any LogDisk
     /// Microseconds since the epoch.
-    var realtime: () -> Int64 = Journal.now
-
-    /// The clock for the ages of events.
-    var clock = RetentionClock()
-    var marks = RetentionMarks()
-    /// The last event that this process has written.
-    var lastAccepted: Int64 = 0
-    /// The event that was the last one at the latest reading of the clocks.
-    var lastRead: RetentionMarks.Mark?
-    /// The age of the journal when old events were last deleted.
-    var expiredAt: Int64?
-    /// Whether the retention clock and the number of events are on disk.
-    var isRetentionSaved = true
-
-    /// Whether the whole file has been checked since it was opened. `beginIntegrityCheck` checks a large one.
-    public internal(set) var isChecked = false
-
-    /// Whether a read found damage. The file is then checked when it is opened again, whatever its size.
-    var isSuspect = false
-
-    /// Whether checkpoints are off, so that an integrity check reads a file that does not change.
-    var isCheckpointingPaused = false
-    /// Whether the log keeps its pages until all are scrubbed.
-    var isScrubbing = false
-    /// The pages in the log after the last transaction, those included that are in the file already.
-    var pagesInLog = 0
-
-    /// The number of events, as far as it was known, when the integrity check began.
-    var countAtCheck = 0
-
-    /// Files up to this size, in bytes, are checked when they are opened, which takes some tens of milliseconds.
+    let realtime: () -> Int64
+    /// Indexes up to this size, in bytes, are checked when they are opened, which takes some tens of milliseconds.
     let checkedWhenOpened: Int
 
-    /// The number of banners written since their limit was last applied.
-    var bannersSinceLimit = 0
+    /// The damaged index that was set aside, or the file of an earlier build, if there is one.
+    public internal(set) var setAside: SetAside?
+    /// Rows and frames that were left out because their checksums do not match.
+    public internal(set) var damagedRows: UInt64 = 0
+    /// The number of events. Before the integrity check of a large index, it is the number that was stored last.
+    public internal(set) var count = 0
+    /// A random number that no other journal has: 32 lower-case hexadecimal digits. `nil` if it cannot be read.
+    public internal(set) var seed: String?
 
-    /// The number of rows in the table of global ids of removals and of forgotten events.
-    var removals = 0
-    /// The number of rows in the table of removals that are remembered.
+    /// The log; `nil` while it cannot be opened.
+    var log: WriteAheadLog?
+    /// What the log has and the index has not.
+    var pending = Pending()
+    /// The last frame that this process knows to be on the disk; `nil`: it has written none.
+    private var lastSequence: UInt64?
+    /// The bytes of the frame that is written, in memory that is used again.
+    var frame = RecordWriter()
+    /// What is written again when the files are opened anew.
+    private var abandoned = Abandoned()
+    /// Why nothing is written until `reopen`; `nil` while all is well.
+    var failure: JournalError?
+    /// Whether the last frame could not be written.
+    var isLogSuspect = false
+    /// Why the index does not take what the log has; `nil` while it does.
+    public internal(set) var indexFailure: JournalError?
+    /// The waiting frames that an open transaction of the index has, for reading; `nil`: none is open.
+    var unwrittenFrames: Int?
+
+    /// The connection to the index.
+    var queue: DatabaseQueue?
+    /// The connection that was closed last. Releasing one starts a libdispatch thread, which logs an error where a sandbox
+    /// keeps it from setting its priority.
+    private var closed: DatabaseQueue?
+    /// Held while the index is open for reading only.
+    var readLock: ReadLock?
+    /// The index that is open.
+    var opened: FileIdentity?
+    /// When the log was last written, in microseconds since the epoch.
+    var lastWritten: Int64?
+    /// Whether the disk is so small that the segments of the log are.
+    var isSmallDisk = false
+    /// Whether `queue` reads a file that cannot be written.
+    var isReadOnly = false
+
+    var numbers = ChangeNumbers()
+    /// The last changes; `nil` while nobody follows the journal.
+    var recent: RecentChanges?
+    /// Whether a record `start` is to be written, because this process or this index is a new one.
+    var isStartDue = true
+    /// The highest id that was accepted.
+    var newestID: Int64 = 0
+    /// The banners that are up, by the numbers of the notification server.
+    var bannersUp: [UInt32: StoredBanner] = [:]
+    /// The number of global ids of removals and of forgotten events.
+    var globalIDs = 0
+    /// The number of removals that are remembered.
     var tombstoneCount = 0
 
+    var retention = RetentionState()
+    /// The last frame that a damaged index had of which not everything was carried over. The log tells all it has once more.
+    var carriedThrough: UInt64 = 0
+    /// Whether the whole index has been checked since it was opened. `beginIntegrityCheck` checks a large one.
+    public internal(set) var isChecked = false
+    /// Whether a read found damage. The index is then checked when it is opened again, whatever its size.
+    var isSuspect = false
+    /// Whether checkpoints are off, so that an integrity check reads a file that does not change.
+    var isCheckpointingPaused = false
+    /// The number of events, as far as it was known, when the integrity check began.
+    var countAtCheck = 0
     /// Whether nothing was forgotten since the pages were scrubbed last, in this process.
     public internal(set) var isScrubbed = false
     /// The pages before this one have been scrubbed since then; counted from 1.
     var scrubbedPages = 1
 
-    /// The values that the current transaction replaces. They are current again if it fails.
-    var replaced: [Topic: Int64] = [:]
-
-    /// The decisions of the events that the current transaction replaces, `nil` for undecided ones. They hold again if it
-    /// fails.
-    var overwritten: [EventID: StoredDecision?] = [:]
-
-    /// The awaited claims that the current transaction deletes because their events have come. They are awaited again if it
-    /// fails.
-    var ended: [StoredAwaited] = []
-
-    /// The connection that writes and reads.
-    var queue: DatabaseQueue? {
-        // A connection cannot be closed while its statements are kept.
-        didSet { statements = nil }
-    }
-    var statements: UsualStatements?
-
-    /// Reads while writing fails: the connection whose transaction was rolled back, or one that was opened for reading only.
-    var reader: DatabaseQueue?
-
-    /// Held while the file is open for reading only.
-    var readLock: ReadLock?
-
-    /// Tells whether the open files still have their names.
-    var presence: FilePresence?
-
-    /// An open file that has no name any more, until its contents are written to the new file.
-    var unlinked: UnlinkedFile?
-
-    /// The contents of a lost file that could not stay open, until they are written to the new file.
-    var salvage: Salvage?
-
     var path: String { "\(directory)/\(Self.fileName)" }
+
+    /// A file that was moved out of the way.
+    public struct SetAside: Sendable, Equatable {
+        /// Where it is now.
+        public var file: String
+        /// Whether an earlier build wrote it. Otherwise it is damaged.
+        public var isEarlier: Bool
+    }
 
     /// Opens the journal in a directory, and makes the directory if it does not exist.
     ///
-    /// A damaged file is renamed to `events.db.damaged-TIME`, and a new one is made; `setAside` names it.
+    /// A damaged index is renamed to `index.db.damaged-TIME`, and a new one is made with what can be read; `setAside` names it.
     ///
     /// - Parameter limits: how many global ids of removals are kept, and for how long.
     public convenience init(directory: String, limits: Limits = Limits()) throws(JournalError) {
         try self.init(directory: directory, limits: limits, checkedWhenOpened: 8 << 20)
     }
 
-    /// - Parameter checkedWhenOpened: files up to this size, in bytes, are checked when they are opened.
+    /// - Parameter checkedWhenOpened: indexes up to this size, in bytes, are checked when they are opened.
     init(
         directory: String, limits: Limits = Limits(), checkedWhenOpened: Int = 8 << 20,
-        realtime: @escaping () -> Int64 = Journal.now
+        realtime: @escaping () -> Int64 = Journal.now,
+        logDisk: @escaping (String) -> any LogDisk = { DirectoryDisk($0) }
     ) throws(JournalError) {
         _ = Self.memoryStatistics
         self.realtime = realtime
         self.directory = directory
         self.limits = limits
         self.checkedWhenOpened = checkedWhenOpened
-        try makeDirectory()
-        try openOrCreate()
+        self.logDisk = logDisk
+        try open()
     }
 
     /// Opens a journal for reading only, until `reopen` succeeds. It writes nothing.
@@ -193,7 +152,10 @@ public final class Journal {
         _ = Self.memoryStatistics
         self.directory = directory
         self.limits = limits
+        realtime = Journal.now
         checkedWhenOpened = 0
+        logDisk = { DirectoryDisk($0) }
+        failure = .readOnly
         try openForReading()
     }
 
@@ -201,133 +163,147 @@ public final class Journal {
     private static let memoryStatistics = sqlite3_config_memory_statistics(0)
 
     /// Whether the journal can be written.
-    public var isOpen: Bool { queue != nil }
+    public var isOpen: Bool { failure == nil && log != nil && queue != nil && !isReadOnly }
+
+    /// Whether events can be deleted, also while nothing can be added.
+    public var canDelete: Bool { queue != nil && log != nil && !isReadOnly }
 
     /// Whether the journal can be read, also while it cannot be written.
-    public var isReadable: Bool { readableQueue != nil }
+    public var isReadable: Bool { queue != nil }
 
-    /// Opens the file again after a failure, and deletes refused events that are in it.
+    /// Whether new events can be accepted: the index takes what the log has. Otherwise the log has room for outcomes and claims.
+    public var acceptsEvents: Bool { isOpen && indexFailure == nil }
+
+    /// Opens what is closed after a failure.
     ///
-    /// - Parameter refused: events that were not acknowledged. A failed commit may have written them.
-    /// - Throws: if the file cannot be written. It stays readable if it was.
-    public func reopen(without refused: [EventID]) throws(JournalError) {
-        do throws(JournalError) {
-            try reopenForWriting(without: refused)
-        } catch {
-            if error == .diskFull, let unlinked {
-                salvage(from: unlinked.queue)
-                loss = loss ?? Loss(file: path)
-                closeUnlinked()
+    /// A frame that was not synced does not come back: the log gives its place to the next one.
+    ///
+    /// - Returns: whether the files were opened anew.
+    /// - Throws: if a file cannot be written. The index stays readable if it was.
+    public func reopen() throws(JournalError) -> Bool {
+        let isClosed = isReadOnly || log == nil || queue == nil
+        if isClosed {
+            do throws(JournalError) {
+                lastSequence = log?.lastSequence ?? lastSequence
+                closeAll()
+                try open(known: lastSequence)
+            } catch {
+                if queue == nil { try? openForReading() }
+                throw error
             }
-            readOnly(without: refused)
-            throw error
+        }
+        failure = nil
+        try writeAbandonedAgain()
+        return isClosed
+    }
+
+    /// What the log does.
+    public struct LogState: Sendable {
+        /// The median of the last syncs; `nil` before the first one.
+        public var syncTime: Duration?
+        /// Bytes that the index does not have yet.
+        public var waiting: Int
+        /// When it was last written, in microseconds since the epoch; `nil`: not since the start.
+        public var written: Int64?
+
+        public init(syncTime: Duration?, waiting: Int, written: Int64?) {
+            self.syncTime = syncTime
+            self.waiting = waiting
+            self.written = written
         }
     }
 
-    private func reopenForWriting(without refused: [EventID]) throws(JournalError) {
-        // Only writing checks the names of the files.
-        if unlinked == nil, let reader, let presence, !presence.isFileInPlace {
-            unlinked = UnlinkedFile(queue: reader, presence: presence, isReadable: true)
-            self.reader = nil
-        }
-        closeLinked()
-        // A directory that was moved away may be back.
-        if unlinked?.presence.isFileInPlace == true { closeUnlinked() }
-        removeLog()
-        // A link to the open file is in its place, and the log is part of the file now.
-        if unlinked?.presence.isReached(by: path) == true { closeUnlinked() }
-        try makeDirectory()
-        try openOrCreate()
-        try carryOver(without: Set(refused))
-        if !refused.isEmpty { try delete(refused) }
-        replaced = [:]
-        overwritten = [:]
-        ended = []
+    public var logState: LogState {
+        LogState(syncTime: log?.syncTime, waiting: pending.bytes, written: lastWritten)
     }
 
-    private func delete(_ refused: [EventID]) throws(JournalError) {
-        try write { db in
-            for id in refused {
-                try db.execute(sql: "DELETE FROM value WHERE event = ?", arguments: [Self.number(id)])
-                try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [Self.number(id)])
-                self.count -= db.changesCount
-                try db.execute(sql: "DELETE FROM claim WHERE event = ?", arguments: [Self.number(id)])
-                try db.execute(sql: "DELETE FROM change WHERE event = ?", arguments: [Self.number(id)])
-                try db.execute(sql: "DELETE FROM removal WHERE id = ?", arguments: [Self.number(id)])
-                self.removals -= db.changesCount
-            }
-            // A value that was refused with its successor does not come back.
-            for (topic, id) in self.replaced where !refused.contains(where: { Self.number($0) == id }) {
-                try db.execute(
-                    sql: "INSERT OR IGNORE INTO value (topic, event) VALUES (?, ?)", arguments: [topic.description, id])
-            }
-            try self.restoreDecisions(db)
-            for awaited in self.ended { try self.insert(awaited, db) }
+    /// Whether the files that are open still have their names.
+    public var isInPlace: Bool {
+        guard let opened else { return true }
+        return opened == FileIdentity(path) && log?.isInPlace ?? true
+    }
+
+    /// Begins afresh, because the directory or a file in it was deleted, moved or replaced. `reopen` opens what is there then.
+    ///
+    /// What the index had not got yet is written again then: some of it may have been acknowledged after the deletion.
+    public func abandon() {
+        if !pending.isEmpty {
+            abandoned.records += pending.frames.flatMap(\.records)
+            abandoned.last = pending.lastSequence
+            abandoned.seed = seed
         }
+        closeAll()
+        lastSequence = nil
+        failure = .gone("\(directory) or a file in it was deleted, moved or replaced while notifyd had it open")
+    }
+
+    /// What the index had not got when the journal was abandoned.
+    private struct Abandoned {
+        var records: [LogRecord] = []
+        /// The last frame of them, and the seed of their journal.
+        var last: UInt64 = 0
+        var seed: String?
+    }
+
+    private func writeAbandonedAgain() throws(JournalError) {
+        guard !abandoned.records.isEmpty, let log else { return }
+        // The same files may be back, and have them.
+        if log.lastSequence < abandoned.last || abandoned.seed != seed {
+            var accepted = 0
+            for case .accepted(let event) in abandoned.records.lazy.map(\.record) {
+                if try !holds(event.id) { accepted += 1 }
+            }
+            try append(abandoned.records)
+            count += accepted
+        }
+        abandoned = Abandoned()
     }
 
     public func close() {
-        // After a crash the stored age is too low: events then stay longer.
-        if isOpen, !isRetentionSaved { try? saveRetention() }
-        closeLinked()
-        closeUnlinked()
-    }
-
-    func closeUnlinked() {
-        try? unlinked?.queue.close()
-        unlinked = nil
-    }
-
-    func closeLinked() {
-        let connections = [queue, reader].compactMap(\.self)
-        queue = nil
-        reader = nil
-        // An error changes nothing: the file is opened again in any case.
-        for connection in connections {
-            try? connection.close()
-            closed = connection
+        if isOpen {
+            // After a crash the stored age is too low: events then stay longer. The log has what the index does not get.
+            try? fold()
+            if retention.isDirty { try? saveRetention() }
+            try? checkpoint()
         }
+        closeAll()
+    }
+
+    func closeAll() {
+        log?.close()
+        log = nil
         recent = nil
+        pending = Pending()
+        closeIndex()
+    }
+
+    func closeIndex() {
+        dropUnwritten()
+        let connection = queue
+        queue = nil
+        indexFailure = nil
+        // An error changes nothing: the file is opened again in any case.
+        try? connection?.close()
+        closed = connection ?? closed
         readLock = nil
-        presence = nil
+        opened = nil
+        isReadOnly = false
     }
 
     /// Stops writing until `reopen`. The journal can still be read.
-    public func stopWriting() {
-        guard let queue else { return }
-        reader = queue
-        self.queue = nil
-    }
+    public func stopWriting() { failure = failure ?? .other("writing was stopped") }
 
-    /// Accepts the present sizes of the files, after a checkpoint has made the log shorter.
-    func recordPresence() throws(JournalError) { try presence?.record() }
-
-    /// Tests whether the journal can be written, by writing. The first success after the start writes the row `start`.
+    /// Tests whether the log can be written, by writing if the last frame was refused, and whether the index takes what waits. The
+    /// first success after the start writes the record `start`.
     public func probe() throws(JournalError) {
-        // SQLite writes the page even though the value does not change.
-        try write { db in
-            try db.execute(sql: "PRAGMA user_version = 0")
-            try self.noteStart(db)
+        if isStartDue {
+            try append([LogRecord(.start(last: numbers.lastBefore, at: realtime()), number: numbers.take())])
+            isStartDue = false
+        } else if isLogSuspect {
+            try append([])
         }
-        isStartDue = false
-    }
-
-    /// The bytes of the file that no row takes.
-    public var freeBytes: Int {
-        get throws(JournalError) {
-            try read { db in
-                let pages = try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0
-                return try pages * (Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0)
-            }
-        }
-    }
-
-    /// The bytes by which the next checkpoint makes the file larger.
-    public var unwrittenGrowth: Int {
-        get throws(JournalError) {
-            let size = try read { db in try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0 } * Self.pageSize
-            return max(0, size - FileCheck.size(path))
-        }
+        // If it fails, `indexFailure` says why.
+        try? fold()
     }
 
     /// The id as SQLite stores it. Ids begin at the microseconds since the epoch, so they never reach the sign bit.
@@ -336,4 +312,62 @@ public final class Journal {
     /// The same for an id that a client sent. One with the sign bit set compares above all rows; as a negative number it
     /// would compare below them.
     static func bound(_ id: EventID) -> Int64 { Int64(clamping: id.rawValue) }
+
+    static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000
+    }
+}
+
+/// The numbers of changes. They are given when a record is logged, and grow in that order.
+struct ChangeNumbers {
+    /// The highest number that was given out.
+    private(set) var last: Int64 = 0
+    /// The highest number that may have no row, and is used up.
+    var lastHole: Int64?
+    /// The highest number that the journal had when it was opened.
+    private(set) var lastBefore: UInt64 = 0
+    /// The lowest number that was found on the disk.
+    private(set) var lowest: Int64?
+    /// The first change that is complete; `nil`: not known yet.
+    var oldest: Int64?
+
+    mutating func take() -> Int64 {
+        last += 1
+        return last
+    }
+
+    /// Takes a number that has no row.
+    mutating func takeHole() -> Int64 {
+        lastHole = take()
+        return last
+    }
+
+    /// A number that was found on the disk. A damaged one may be so high that none is left above it.
+    mutating func found(_ number: Int64?) {
+        guard let number, (1..<1 << 62).contains(number) else { return }
+        last = max(last, number)
+        lowest = min(lowest ?? number, number)
+    }
+
+    /// Numbers go on above those on the disk and above the time, so that they grow also after an older copy of the files was put
+    /// in their place.
+    mutating func opened(at now: Int64) {
+        lastBefore = UInt64(clamping: last)
+        last = max(last, now)
+    }
+}
+
+/// Which file a name leads to.
+struct FileIdentity: Equatable {
+    private let device: UInt
+    private let inode: UInt
+
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        device = UInt(status.st_dev)
+        inode = UInt(status.st_ino)
+    }
 }

@@ -32,13 +32,4 @@ public struct StoredAwaited: Sendable, Equatable {
         guard case .string(let name)? = identity.first(where: { $0.name == Self.program })?.value else { return nil }
         return name
     }
-
-    func checksum(identity: [UInt8]?) -> Int64 {
-        var sum = Checksum()
-        for text in [origin.source, origin.eventID, kind.rawValue, claimant, place.device, place.via] { sum.add(text) }
-        identity?.withUnsafeBytes { sum.add(bytes: $0) }
-        for number in [end.moment.wall, end.moment.uptime, end.left] { sum.add(number) }
-        sum.add(end.moment.boot)
-        return sum.value
-    }
 }

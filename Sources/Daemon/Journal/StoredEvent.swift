@@ -165,38 +165,3 @@ public struct NamedPush: Sendable, Equatable {
         self.id = id
     }
 }
-
-/// An entry of a commit. Entries are written in the order in which they happened.
-public enum JournalEntry: Sendable, Equatable {
-    indirect case accepted(StoredEvent)
-    case decided(EventID, StoredDecision)
-    /// A claim that did not decide the event by itself.
-    case claimed(EventID, ClaimRecord)
-    /// The name of a claimant's program became known: unique name, program, and an event that it claimed.
-    case named(String, String, EventID)
-    /// The pause, all mutes and lifted schedules, which replace those stored before.
-    case quietReplaced([StoredQuiet])
-    /// All snoozed events, which replace those stored before.
-    case snoozesReplaced([StoredSnooze])
-    /// All periods of schedules that owe a digest, which replace those stored before.
-    case digestsReplaced([OwedDigest])
-    /// A banner is up, or has another number than before.
-    case bannerUp(StoredBanner)
-    /// No banner with this number is up.
-    case bannerGone(UInt32)
-    /// No banner is up.
-    case allBannersGone
-    /// An event that keeps its outcome was claimed or marked as read for the first time: by whom, and when.
-    case read(EventID, by: String, at: Int64, from: ClaimPlace = ClaimPlace())
-    /// An event that has not come yet was claimed by name, in place of an earlier claim of this name.
-    indirect case awaited(StoredAwaited)
-    /// The event with this name has come, or is not awaited any longer.
-    case awaitedGone(Origin)
-    /// All claims of events that have not come yet, which replace those stored before.
-    case awaitedReplaced([StoredAwaited])
-    /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came too late,
-    /// and the topic keeps what it has.
-    indirect case removed(StoredRemoval, leaving: ValueVersion?)
-    /// Removals that the file may have lost.
-    case tombstones([Tombstone])
-}

@@ -33,14 +33,4 @@ public struct StoredQuiet: Sendable, Equatable {
         self.end = end
         self.began = began
     }
-
-    var checksum: Int64 {
-        var sum = Checksum()
-        sum.add(topic.description)
-        sum.add(cause.rawValue)
-        for number in [end?.moment.wall, end?.moment.uptime, end?.left] { sum.add(number) }
-        sum.add(end?.moment.boot)
-        if let began { sum.add(began) }
-        return sum.value
-    }
 }

@@ -10,11 +10,4 @@ public struct StoredSnooze: Sendable, Equatable {
         self.event = event
         self.end = end
     }
-
-    var checksum: Int64 {
-        var sum = Checksum()
-        for number in [Journal.number(event), end.moment.wall, end.moment.uptime, end.left] { sum.add(number) }
-        sum.add(end.moment.boot)
-        return sum.value
-    }
 }

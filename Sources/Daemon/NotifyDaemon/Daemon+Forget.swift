@@ -12,7 +12,7 @@ extension Daemon {
         _ topic: TopicPrefix, upTo last: EventID, by caller: String, for call: any MethodCall
     ) throws(Refusal) {
         // A full disk is tried again after the commit of this turn.
-        guard storage.canDelete || storage.room.isDiskFull else { throw .storageUnavailable(storage.degradation) }
+        guard storage.canDelete || storage.isDiskFull else { throw .storageUnavailable(storage.degradation) }
         try loadBanners()
         // An event that has not come has no topic yet, so only all of them can be meant.
         let isAll = topic == .all && last == EventID(0)
@@ -49,7 +49,7 @@ extension Daemon {
                         isComplete ? .reply(.count(job.count), to: job.call) : .error(refusal, to: job.call))
                 }
                 // Once the caller has its answer, new events are accepted.
-                if storage.room.isShort { retryAfterDeletion() }
+                if !storage.degradation.isEmpty { retryStorage() }
             }
         } catch {
             if !retryFullDisk() { refuseForgets(error) }
@@ -61,14 +61,8 @@ extension Daemon {
     private func writesWaitingOutcomes() -> Bool {
         let count = storage.backlog.count
         guard count > 0 else { return false }
-        retryAfterDeletion()
-        return storage.backlog.count < count
-    }
-
-    /// As little room is needed as at a start.
-    private func retryAfterDeletion() {
-        storage.room.isShort = false
         retryStorage()
+        return storage.backlog.count < count
     }
 
     private func refuseForgets(_ refusal: Refusal) {
@@ -91,7 +85,7 @@ extension Daemon {
     /// - Returns: whether the journal can be written.
     private func retryFullDisk() -> Bool {
         let now = host.now.instant
-        guard storage.room.isDiskFull, fullDiskRetry.map({ now - $0 >= .seconds(1) }) ?? true else { return false }
+        guard storage.isDiskFull, fullDiskRetry.map({ now - $0 >= .seconds(1) }) ?? true else { return false }
         fullDiskRetry = now
         retryStorage()
         return storage.canDelete

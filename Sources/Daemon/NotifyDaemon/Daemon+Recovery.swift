@@ -122,12 +122,28 @@ extension Daemon {
         return restoration
     }
 
-    /// Has a failure tried again after a second, and the reserve of the disk made again after ten. A timer that is armed already is
-    /// not postponed.
+    /// Does the journal's own work in portions: after a turn if it is due, else when it will be.
+    func workOnJournal() {
+        guard let time = storage.work() else { return }
+        guard time > .zero else { return host.endTurnWhenIdle() }
+        guard !isWorkTimerArmed else { return }
+        isWorkTimerArmed = true
+        host.armWorkTimer(at: host.now.instant + time)
+    }
+
+    /// Called by the timer for that.
+    func workTimerFired() {
+        isWorkTimerArmed = false
+        host.endTurnWhenIdle()
+    }
+
+    /// Something happened to the names in the state directory. Whoever deletes it is not done yet: the retry timer begins afresh.
+    func journalNamesChanged() { storage.namesChanged() }
+
+    /// Has a failure tried again after a second. A timer that is armed already is not postponed.
     func armRetry() {
-        let isFailure = !storage.degradation.isEmpty
-        guard isFailure || storage.room.lacksReserve else { return }
-        let moment = host.now.instant + (isFailure ? .seconds(1) : .seconds(10))
+        guard !storage.degradation.isEmpty else { return }
+        let moment = host.now.instant + .seconds(1)
         if let retryMoment, retryMoment <= moment { return }
         retryMoment = moment
         host.armRetryTimer(at: moment)
@@ -135,10 +151,10 @@ extension Daemon {
 
     /// Tries to write all entries kept in memory, and undecided events that the file has lost.
     func retryWriting() {
-        let (clock, entries) = (clock, JournalEntryBuilder(server: nil))
+        let (clock, records) = (clock, RecordBuilder(server: nil))
         storage.retry(
             at: clock, keeping: { router.undecidedIDs },
-            as: { id in router.undecided(id).map { entries.stored($0, clock) } },
+            as: { id in router.undecided(id).map { records.stored($0, clock) } },
             areAll: isRestored && recovery == nil)
     }
 
@@ -146,15 +162,13 @@ extension Daemon {
     func retryStorage() {
         retryMoment = nil
         // It may have been tried already for a call of Forget, and events of this turn may wait for the commit.
-        guard !storage.degradation.isEmpty else {
-            storage.refillReserve(at: host.now.instant)
-            return armRetry()
-        }
+        guard !storage.degradation.isEmpty else { return }
         let wasWritable = storage.isWritable
         retryWriting()
         armRetry()
         // A journal that takes no new events is one with the entries of this run.
         guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
+        host.watchNames(in: storage.disk.name)
         confirmDeletion()
         if isRestored, let values = try? storage.restoredValues(limits, at: clock) {
             storage.append(.tombstones(router.rememberedRemovals))

@@ -1,3 +1,4 @@
+import Journal
 import Logging
 import Routing
 
@@ -18,6 +19,12 @@ extension Daemon {
             ("waiting-signals", UInt64(signalQueue.count)),
             ("waiting-banners", UInt64(router.waitingBanners)),
             ("journal-retries", storage.retries),
+            (
+                "log-sync-microseconds",
+                UInt64(max(0, storage.logState?.syncTime?.microseconds ?? 0))
+            ),
+            ("log-waiting-bytes", UInt64(storage.logState?.waiting ?? 0)),
+            ("log-written", UInt64(max(0, storage.logState?.written ?? 0))),
             ("marked-read", markedRead),
             ("denied", denials), ("failed-commands", host.failedCommands),
             ("server-start-failures", server.startFailures), ("notification-server", server.owner == nil ? 0 : 1),

@@ -19,16 +19,17 @@ extension Daemon {
     /// - Returns: the tables that are to be written.
     func recordTables() -> ReplacedTables {
         guard !unwrittenTables.isEmpty, isRestored, storage.isWritable else { return [] }
-        let (tables, clock, entries) = (unwrittenTables, clock, JournalEntryBuilder(server: nil))
+        let (tables, clock, records) = (unwrittenTables, clock, RecordBuilder(server: nil))
         unwrittenTables = []
         if tables.contains(.quiet) {
-            storage.append(entries.entry(router.quiet, lifted: router.liftedSchedules, clock))
+            storage.append(records.record(router.quiet, lifted: router.liftedSchedules, clock))
         }
-        if tables.contains(.snoozes) { storage.append(entries.entry(router.snoozed, clock)) }
+        if tables.contains(.snoozes) { storage.append(records.record(router.snoozed, clock)) }
         if tables.contains(.digests) { storage.append(.digestsReplaced(router.owedDigests)) }
         // There may be many, so usually only what has changed is written.
         if tables.contains(.awaited) {
-            storage.append(.awaitedReplaced(router.awaitedClaims.map { entries.stored($0, clock) }))
+            storage.append(.allAwaitedGone)
+            for awaited in router.awaitedClaims { storage.append(.awaited(records.stored(awaited, clock))) }
         }
         return tables
     }

@@ -34,6 +34,8 @@ final class Daemon {
     }
     /// The source in the names that this device gives.
     private(set) var ownSource = ""
+    /// Whether the timer for the journal's own work is armed.
+    var isWorkTimerArmed = false
     /// When the retry timer is due; `nil` while it is not armed.
     var retryMoment: Instant?
     var isCheckingIntegrity = false
@@ -93,8 +95,8 @@ final class Daemon {
             host.send(.propertiesChanged([.degraded]))
             host.statusChanged()
         }
-        storage.undecidedSize = { [unowned self] in (router.undecidedCount, router.undecidedBytes) }
         armRetry()
+        host.watchNames(in: storage.disk.name)
         // Before restored events are looked at.
         updateSchedules()
         device = storage.seed.map(host.device) ?? ""
@@ -116,7 +118,7 @@ final class Daemon {
             // A removal makes room, and takes no more than an outcome.
             guard storage.acceptsEvents || publication.options.remove && storage.isWritable else {
                 router.countRefusal()
-                throw .storageUnavailable(storage.degradation)
+                throw storage.refusal
             }
             try requireSignalQueueSpace()
         }
@@ -186,11 +188,11 @@ final class Daemon {
         host.endTurnWhenIdle()
     }
 
-    /// Collects journal entries and outgoing messages until the turn ends.
+    /// Collects records and outgoing messages until the turn ends.
     private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
-        let entries = JournalEntryBuilder(server: server.holder)
+        let records = RecordBuilder(server: server.holder)
         // An event is in one transaction with the ends of those whose place it takes.
         lazy var takesPlace = effects.contains { effect in
             if case .resolve(_, _, let resolution) = effect { resolution.successor != nil } else { false }
@@ -201,8 +203,8 @@ final class Daemon {
             case .announce(let event, let announcement):
                 // A replayed event is in the journal already.
                 if !announcement.isReplayed {
-                    storage.append(entries.entry(event, announcement, clock))
-                    if let silence = announcement.silence { storage.append(entries.entry(event.id, silence, clock)) }
+                    storage.append(records.record(event, announcement, clock))
+                    if let silence = announcement.silence { storage.append(records.record(event.id, silence, clock)) }
                     // A digest and what is owed after it are in one transaction, so that no event is counted twice.
                     if isRestored, event.id == router.unstoredDigest {
                         storage.append(.digestsReplaced(router.owedDigests))
@@ -212,7 +214,7 @@ final class Daemon {
                 log(event)
             case .resolve(let id, let topic, let resolution):
                 let program = program(of: resolution.claimant, claiming: id)
-                storage.append(entries.entry(id, resolution, by: program, clock))
+                storage.append(records.record(id, resolution, by: program, clock))
                 if storage.isTurnLong, !takesPlace { storage.commitEarly() }
                 // Where its successor is refused, a replaced event keeps its place.
                 let needed = resolution.successor ?? id
@@ -220,10 +222,10 @@ final class Daemon {
                 log(id, topic, resolution)
             case .read(let id, let claimant, let place):
                 storage.append(.read(id, by: claimant, at: clock.wall, from: place))
-            case .keepAwaited(let awaited): storage.append(.awaited(entries.stored(awaited, clock)))
+            case .keepAwaited(let awaited): storage.append(.awaited(records.stored(awaited, clock)))
             case .dropAwaited(let origin): storage.append(.awaitedGone(origin))
             case .remove(let removal, let version, let isNews):
-                storage.append(entries.entry(removal, leaving: version, clock))
+                storage.append(records.record(removal, leaving: version, clock))
                 // A value that was over when it came replaces nothing if it is refused.
                 let needed = removal.cause == .replaced ? version?.id : nil
                 if isNews {
@@ -245,7 +247,7 @@ final class Daemon {
             case .startServer: server.start()
             case .closeBanner(let id): outbox.append(.close(id))
             case .keepBanner(let id, let first, let isSummary):
-                let entry = entries.entry(id, first: first, isSummary: isSummary, at: server.identity)
+                let entry = records.record(id, first: first, isSummary: isSummary, at: server.identity)
                 if let entry { storage.append(entry) }
             case .forgetBanner(let id): storage.append(.bannerGone(id.rawValue))
             case .forgetAllBanners: storage.append(.allBannersGone)
@@ -280,6 +282,7 @@ final class Daemon {
         forgetNextPortion()
         countNextDigests()
         rescueNextEvents()
+        workOnJournal()
         releaseMemoryIfDue()
     }
 

@@ -18,6 +18,8 @@ protocol Host: AnyObject {
     func armRetryTimer(at moment: Instant)
     /// Ends a turn at that time, for deferred work.
     func armRecoveryTimer(at moment: Instant)
+    /// Calls `Daemon.workTimerFired`.
+    func armWorkTimer(at moment: Instant)
     /// Calls `Daemon.updateSchedules` at this time, in microseconds since the epoch, and when the clock or the time zone is
     /// set; `nil`: not any more.
     func armWallTimer(at moment: Int64?)
@@ -45,6 +47,8 @@ protocol Host: AnyObject {
     func owner(of caller: String) -> String
     /// Returns free memory to the system.
     func releaseMemory()
+    /// Calls `Daemon.journalNamesChanged` from now on whenever a name in the state directory changes.
+    func watchNames(in directory: String)
     /// Checks the file of a journal in another process. `ended` is called before this returns only if no process can
     /// be started.
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void)

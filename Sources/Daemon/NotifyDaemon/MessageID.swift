@@ -56,7 +56,9 @@ enum MessageID: String, CaseIterable {
     case journalRecovered = "e5302bf070e64b20be433549e92da19b"
     /// The file could not be read and was renamed.
     case journalDamaged = "1b4d16b4c5044b02a46fb62ed1f80dec"
-    /// The file was deleted, replaced or truncated while it was in use.
+    /// A file of an earlier build was renamed.
+    case journalOfEarlierBuild = "6f0cbf9d3b3b4e2f9a2a3c3f5d1e7a90"
+    /// A file was deleted, moved or replaced while it was in use.
     case journalLost = "bac7d642e1aa4949aa7d7b493bd1264f"
     /// The integrity check of a large file ended without a result.
     case integrityCheckFailed = "44b044a62b60498ca5049985cb27fd10"
@@ -139,7 +141,10 @@ extension MessageID {
         case .journalFailed: (.critical, "The journal cannot be written; publishing is refused until it can")
         case .journalRecovered: (.notice, "The journal can be written again")
         case .journalDamaged: (.critical, "The journal was damaged and is set aside; a fresh one is begun")
-        case .journalLost: (.critical, "The journal was deleted, replaced or truncated while it was in use")
+        case .journalOfEarlierBuild:
+            (.warning, "The journal of an earlier build is set aside; this build begins a new one")
+        case .journalLost:
+            (.critical, "The journal was deleted, moved or replaced while it was in use; a fresh one is begun")
         case .integrityCheckFailed: (.warning, "The integrity check of the journal could not run")
         case .server: (.info, "A notification server is on the bus")
         case .noServer: (.warning, "No notification server is on the bus; banners wait for one")

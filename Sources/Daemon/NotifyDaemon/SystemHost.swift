@@ -29,10 +29,13 @@ final class SystemHost: Host {
     private var lifetimeTimer: EventSource!
     private var retryTimer: EventSource!
     private var recoveryTimer: EventSource!
+    private var workTimer: EventSource!
     private var throttleTimer: EventSource!
     /// Made when the daemon is told to stop.
     private var stopTimer: EventSource?
     private var wallTimer: WallTimer!
+    /// Of the state directory.
+    private var nameChanges: EventSource?
     /// Only where there are schedules.
     private var zoneChanges: EventSource?
 
@@ -56,6 +59,7 @@ final class SystemHost: Host {
         lifetimeTimer = try loop.timer(.boottime) { [unowned self] in interface.endWindows() }
         retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
         recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
+        workTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.workTimerFired() }
         throttleTimer = try loop.timer(.monotonic) { [unowned self] in interface.refillThrottle() }
         wallTimer = try WallTimer(on: loop) { [unowned daemon] in daemon.updateSchedules() }
         endOfTurn = try loop.deferred { [unowned self, unowned daemon] in
@@ -139,6 +143,12 @@ final class SystemHost: Host {
 
     func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
     func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
+    func watchNames(in directory: String) {
+        // A directory that is not there is watched once it has been made.
+        nameChanges = try? loop.directoryChanges(directory) { [unowned daemon] in daemon?.journalNamesChanged() }
+    }
+
+    func armWorkTimer(at moment: Instant) { workTimer.arm(at: moment.microseconds) }
     func armThrottleTimer(at moment: Instant) { throttleTimer.arm(at: moment.microseconds) }
     func changesCommitted() { interface.changesCommitted() }
     func endTurnWhenIdle() { endOfTurn.trigger() }

@@ -5,7 +5,7 @@ extension String {
     /// points of every plane), which libsystemd refuses.
     package var fitsIntoMessage: Bool {
         // The first bytes of these code points are rare.
-        guard utf8.contains(where: \.mayNotFitIntoMessage) else { return true }
+        guard utf8.contains(where: { $0.mayNotFitIntoMessage }) else { return true }
         return unicodeScalars.allSatisfy { $0.value != 0 && !$0.isForInternalUse }
     }
 
@@ -14,7 +14,7 @@ extension String {
         // The generic initializer of a text takes several times as long.
         guard let text = try? UTF8Span(validating: bytes.bindMemory(to: UInt8.self).span) else { return nil }
         self = String(copying: text)
-        guard !bytes.contains(where: \.mayNotFitIntoMessage) || fitsIntoMessage else { return nil }
+        guard !bytes.contains(where: { $0.mayNotFitIntoMessage }) || fitsIntoMessage else { return nil }
     }
 
     /// The text, shortened for an error message, with its active characters escaped. It is cut by scalars, because a character

@@ -126,9 +126,10 @@ extension EventLoop {
         return source
     }
 
-    /// Runs whenever something in a directory is made, moved or deleted; inotify(7).
+    /// Runs whenever something in a directory, or the directory itself, is made, moved or deleted; inotify(7).
     public func directoryChanges(_ path: String, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
-        try fileEvents(UInt32(IN_CREATE | IN_MOVED_TO | IN_DELETE | IN_ONLYDIR), of: path, action)
+        try fileEvents(
+            UInt32(IN_CREATE | IN_MOVE | IN_DELETE | IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR), of: path, action)
     }
 
     /// Runs whenever a file is opened, as it is by whoever executes it; inotify(7).

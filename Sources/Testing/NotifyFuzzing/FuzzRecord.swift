@@ -22,7 +22,7 @@ private func checkRecords(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
         var reader = RecordReader(bytes)
         var writer = RecordWriter()
-        while !reader.isAtEnd, let record = try? Record(from: &reader) {
+        while !reader.isAtEnd, let record = try? LogRecord(from: &reader) {
             record.write(to: &writer)
             precondition(bytes.starts(with: writer.bytes), "a record has one coding")
         }

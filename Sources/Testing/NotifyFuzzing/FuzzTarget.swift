@@ -11,7 +11,6 @@ public struct FuzzTarget: Sendable {
         FuzzTarget(name: "Publish", body: fuzzPublish),
         FuzzTarget(name: "Topic", body: fuzzTopic),
         FuzzTarget(name: "Configuration", body: fuzzConfiguration),
-        FuzzTarget(name: "Row", body: fuzzRow),
         FuzzTarget(name: "Record", body: fuzzRecord),
         FuzzTarget(name: "Frame", body: fuzzFrame),
         FuzzTarget(name: "Text", body: fuzzText),

@@ -16,7 +16,7 @@ enum StoredEvents {
         let total = decided + open
         let now = SystemClock.wall
         for start in stride(from: 0, to: total, by: batch) {
-            var entries: [JournalEntry] = []
+            var entries: [Record] = []
             for number in start..<min(start + batch, total) {
                 let isOpen = number >= decided
                 // The newest event is one second old.

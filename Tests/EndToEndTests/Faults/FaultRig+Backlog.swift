@@ -16,7 +16,7 @@ extension FaultRig {
         let first = now - 60_000_000
         var ids: [UInt64] = []
         for start in stride(from: 0, to: count, by: 1000) {
-            var entries: [JournalEntry] = []
+            var entries: [Record] = []
             for number in start..<min(start + 1000, count) {
                 ids.append(UInt64(first) + UInt64(number))
                 let event = StoredEvent(

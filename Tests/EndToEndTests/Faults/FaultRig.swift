@@ -170,3 +170,12 @@ func withFaultRig(
         try result.get()
     }
 }
+
+/// Runs a shell command with a path in `$0`.
+func shell(_ script: String, _ path: String) async throws {
+    let process = try ChildProcess(
+        "sh", ["-c", script, path],
+        environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"])
+    let exit = await process.waitForExit(within: .seconds(10))
+    #expect(exit == .code(0), "\(script)")
+}

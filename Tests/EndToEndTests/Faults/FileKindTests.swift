@@ -37,7 +37,7 @@ struct FileKindTests {
         }
     }
 
-    @Test(arguments: Kind.allCases, ["events.db", "events.db-wal"])
+    @Test(arguments: Kind.allCases, ["index.db", "index.db-wal"])
     func aJournalThatIsNoFileIsNamedAndTheDaemonGoesOnWithoutIt(_ kind: Kind, _ name: String) async throws {
         try await withFaultRig(isStarted: false) { rig in
             try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
@@ -61,7 +61,7 @@ struct FileKindTests {
         }
     }
 
-    @Test(arguments: [Kind.pipe, .directory, .link], ["ballast", "events.db.room"])
+    @Test(arguments: [Kind.pipe, .directory, .link], ["index.db.new", "index.db.ready"])
     func whatHasTheNameOfAnotherFileOfOursKeepsNoStartWaiting(_ kind: Kind, _ name: String) async throws {
         try await withFaultRig(isStarted: false) { rig in
             try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
@@ -101,11 +101,11 @@ struct FileKindTests {
     @Test func aJournalThatIsALinkToNowhereIsNamed() async throws {
         try await withFaultRig(isStarted: false) { rig in
             try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
-            try #require(symlink("/nowhere/x", rig.state + "/events.db") == 0)
+            try #require(symlink("/nowhere/x", rig.state + "/index.db") == 0)
             try await rig.daemon.start()
-            let words = "/events.db is a symbolic link to /nowhere/x, which does not exist; remove the link"
+            let words = "/index.db is a symbolic link to /nowhere/x, which does not exist; remove the link"
             #expect(try await rig.degradation().contains(words))
-            try FileManager.default.removeItem(atPath: rig.state + "/events.db")
+            try FileManager.default.removeItem(atPath: rig.state + "/index.db")
             try await rig.until("there is a journal") { try await rig.degradation() == "" }
         }
     }
@@ -142,7 +142,7 @@ struct FileKindTests {
         try await withFaultRig(through: anyMode) { rig in
             _ = try await rig.send("/note/1")
             let names = try FileManager.default.contentsOfDirectory(atPath: rig.state)
-            #expect(names.contains("events.db-wal"))
+            #expect(names.contains("index.db-wal"))
             for name in names { #expect(try mode(of: "\(rig.state)/\(name)") == 0o600, "\(name)") }
             #expect(try mode(of: rig.state) == 0o700)
         }
@@ -152,11 +152,11 @@ struct FileKindTests {
         try await withFaultRig { rig in
             let id = try await rig.send("/note/1")
             await rig.daemon.kill()
-            let log = rig.state + "/events.db-wal"
-            for path in [rig.state + "/events.db", log] { try #require(chmod(path, 0o644) == 0) }
+            let log = rig.state + "/index.db-wal"
+            for path in [rig.state + "/index.db", log] { try #require(chmod(path, 0o644) == 0) }
             try await rig.daemon.start()
             #expect(try await rig.history().map(\.id) == [id])
-            for path in [rig.state + "/events.db", log] { #expect(try mode(of: path) == 0o600) }
+            for path in [rig.state + "/index.db", log] { #expect(try mode(of: path) == 0o600) }
         }
     }
 

@@ -10,7 +10,7 @@ struct LargeJournalTests {
     ) async throws {
         try await withFaultRig(isStarted: false) { rig in
             let ids = try rig.writeBacklog(of: 1_500, bodyBytes: 8_000)
-            let url = URL(filePath: rig.state + "/events.db")
+            let url = URL(filePath: rig.state + "/index.db")
             var file = try Data(contentsOf: url)
             change(&file)
             try file.write(to: url)

@@ -50,8 +50,8 @@ struct StallTests {
         let reading = """
             import shutil, sqlite3, sys, tempfile
             with tempfile.TemporaryDirectory() as copy:
-                for name in "/events.db", "/events.db-wal": shutil.copy(sys.argv[1] + name, copy)
-                journal = sqlite3.connect(copy + "/events.db")
+                for name in "/index.db", "/index.db-wal": shutil.copy(sys.argv[1] + name, copy)
+                journal = sqlite3.connect(copy + "/index.db")
                 print(journal.execute("SELECT count(*) FROM event WHERE outcome = 0").fetchone()[0])
             """
         let process = try ChildProcess(

@@ -108,41 +108,38 @@ struct TroubleTests {
         try await withFaultRig { rig in
             let before = try await rig.send("/note/1", "before")
             await rig.daemon.stop()
-            try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: rig.state + "/events.db"))
+            try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: rig.state + "/index.db"))
             try await rig.daemon.start()
             let word = await rig.daemon.errors.next(within: FaultRig.patience) { $0.contains("is set aside") }
             #expect(word != nil)
             let names = try FileManager.default.contentsOfDirectory(atPath: rig.state)
-            #expect(names.contains { $0.hasPrefix("events.db.damaged-") })
+            #expect(names.contains { $0.hasPrefix("index.db.damaged-") })
             let after = try await rig.send("/note/1", "after")
             #expect(after > before)
-            #expect(try await rig.history().map(\.id) == [after])
+            // The log still has what was before.
+            #expect(try await rig.history().map(\.id) == [before, after])
         }
     }
 
-    @Test func aWriteAheadLogThatIsCutShortCostsOnlyItsEnd() async throws {
+    @Test func anIndexThatHasLostItsEndGetsItFromTheLog() async throws {
         try await withFaultRig { rig in
             var ids: [UInt64] = []
             for number in 1...40 { ids.append(try await rig.send("/run/r1/mate/Mina", "\(number)")) }
             await rig.daemon.kill()
-            let log = URL(filePath: rig.state + "/events.db-wal")
-            let file = URL(filePath: rig.state + "/events.db")
+            let log = URL(filePath: rig.state + "/index.db-wal")
+            let file = URL(filePath: rig.state + "/index.db")
             let (wal, database) = (try Data(contentsOf: log), try Data(contentsOf: file))
-            var kept: [Int] = []
             for length in [0, 20, wal.count / 3, wal.count * 2 / 3 + 1, wal.count - 1] {
                 try wal.prefix(length).write(to: log)
                 try database.write(to: file)
                 try await rig.daemon.start()
                 #expect(try await rig.degradation() == "")
                 let found = try await rig.history().map(\.id)
-                #expect(found == Array(ids.prefix(found.count)), "\(length) bytes of \(wal.count)")
-                let next = try await rig.send("/run/r1/mate/Mina", "after")
-                #expect(next > ids.last!)
+                #expect(found == ids, "\(length) bytes of \(wal.count)")
+                ids.append(try await rig.send("/run/r1/mate/Mina", "after"))
                 #expect(try await rig.statistic("damaged-rows") == 0)
                 await rig.daemon.kill()
-                kept.append(found.count)
             }
-            #expect(kept == kept.sorted() && kept.last == ids.count - 1)
         }
     }
 
@@ -150,12 +147,10 @@ struct TroubleTests {
         try await withFaultRig { rig in
             _ = try await rig.send("/note/1", "before")
             await rig.daemon.stop()
-            let file = URL(filePath: rig.state + "/events.db")
+            let file = URL(filePath: rig.state + "/index.db")
             var bytes = try Data(contentsOf: file)
-            // The first migration calls itself "1": a record of one column of text, and its copy in the index.
-            for name in [Data([0x02, 0x0F, 0x31]), Data([0x03, 0x0F, 0x01, 0x31]), Data([0x03, 0x0F, 0x09, 0x31])] {
-                while let place = bytes.range(of: name) { bytes[place.upperBound - 1] = 0x7A }
-            }
+            // `user_version`: https://www.sqlite.org/fileformat2.html#the_database_header
+            bytes[63] = 99
             try bytes.write(to: file)
             try await rig.daemon.start()
             #expect(try await rig.degradation().contains("newer"))

@@ -114,7 +114,7 @@ eventually "a journal of 10 MB is looked at beside the daemon" all_is_counted
 doctor() { "$HOME/.local/bin/notifyctl" doctor --json=short | jq -r "${1:-.}" || true; }
 # state CHECK, advice CHECK
 state() { doctor ".findings[] | select(.check == \"$1\").state"; }
-advice() { doctor ".findings[] | select(.check == \"$1\").advice"; }
+advice() { doctor ".findings[] | select(.check == \"$1\").advice // empty"; }
 
 "$HOME/.local/bin/notifyctl" doctor > "$T/doctor.log" || fail "the doctor finds something"
 ok "the doctor finds everything well"

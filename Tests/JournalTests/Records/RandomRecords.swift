@@ -18,11 +18,15 @@ struct RandomRecords {
 
     // MARK: Records
 
-    mutating func record(_ index: Int) throws -> Record {
+    mutating func record(_ index: Int) throws -> LogRecord {
+        LogRecord(try content(index), number: maybe { $0.number() }, isLate: flag())
+    }
+
+    private mutating func content(_ index: Int) throws -> Record {
         switch index {
-        case 0: .accepted(try event(), number: number(), isLate: flag())
-        case 1: .decided(id(), decision(), number: maybe { $0.number() })
-        case 2: .read(id(), by: text(), at: number(), from: place(), number: number())
+        case 0: .accepted(try event())
+        case 1: .decided(id(), decision())
+        case 2: .read(id(), by: text(), at: number(), from: place())
         case 3: .claimed(id(), claim())
         case 4: .named(text(), text(), id())
         case 5: .quietReplaced(try list { try $0.quiet() })
@@ -31,12 +35,12 @@ struct RandomRecords {
         case 8: .bannerUp(banner())
         case 9: .bannerGone(UInt32(truncatingIfNeeded: number()))
         case 10: .allBannersGone
-        case 11: .awaited(awaited(), number: number())
+        case 11: .awaited(awaited())
         case 12: .awaitedGone(origin())
-        case 13: .awaitedReplaced(try list { $0.awaited() }, number: number())
-        case 14: .removed(try removal(), leaving: maybe { $0.version() }, number: number())
+        case 13: .allAwaitedGone
+        case 14: .removed(try removal(), leaving: maybe { $0.version() })
         case 15: .tombstones(try list { try $0.tombstone() })
-        default: .start(last: id().rawValue, at: number(), number: number())
+        default: .start(last: id().rawValue, at: number())
         }
     }
 
@@ -63,7 +67,7 @@ struct RandomRecords {
     mutating func state() throws -> EventState {
         EventState(
             event: try event(), number: maybe { $0.number() }, decided: maybe { $0.number() },
-            claims: try list { $0.claim() }, isMarkedRead: flag())
+            claims: try list { $0.claim() }, isMarkedRead: flag(), isValue: flag())
     }
 
     // MARK: Their parts

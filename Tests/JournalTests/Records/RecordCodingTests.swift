@@ -105,18 +105,19 @@ struct RecordCodingTests {
     @Test(
         arguments: [
             // Another version, and codes that no case has.
-            [2, 11], [0, 11], [1, 0], [1, 18], [1, 64], [1],
+            [2, 11, 0], [0, 11, 0], [1, 0, 0], [1, 18, 0], [1, 64, 0], [1], [1, 11],
             // A number that is longer than need be, and one beyond 64 bits.
-            [1, 10, 0x80, 0], [1, 10, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
-            [1, 17, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 0, 0],
-            // A bit that has no meaning: of an origin, and of a banner.
-            [1, 13, 8], [1, 9, 2, 1, 0, 1],
+            [1, 10, 0, 0x80, 0], [1, 10, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+            [1, 17, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 0],
+            // A bit that has no meaning: of a record, of an origin, and of a banner.
+            [1, 11, 4], [1, 13, 0, 8], [1, 9, 0, 2, 1, 0, 1],
             // Texts that no message can have: not UTF-8, NUL, U+FFFF; and one that is longer than what is left.
-            [1, 13, 1, 1, 0xFF], [1, 13, 1, 1, 0], [1, 13, 1, 3, 0xEF, 0xBF, 0xBF], [1, 13, 1, 2, 0x61],
+            [1, 13, 0, 1, 1, 0xFF], [1, 13, 0, 1, 1, 0], [1, 13, 0, 1, 3, 0xEF, 0xBF, 0xBF], [1, 13, 0, 1, 2, 0x61],
             // More elements than there are bytes.
-            [1, 6, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F], [1, 6, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1],
+            [1, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
+            [1, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1],
             // A kind of claim that there is not, and a topic that is none.
-            [1, 4, 1, 0, 0, 12, 1], [1, 16, 1, 1, 0x61, 1, 0, 0, 1],
+            [1, 4, 0, 1, 0, 0, 12, 1], [1, 16, 0, 1, 1, 0x61, 1, 0, 0, 1],
         ] as [[UInt8]]) func bytesThatNoRecordHasAreRefused(_ bytes: [UInt8])
     {
         #expect(throws: FieldCoding.Malformed.self) { try records(bytes) }
@@ -163,11 +164,11 @@ struct RecordCodingTests {
         (try? readState(bytes)) != nil || (try? readValue(bytes)) != nil
     }
 
-    private func records(_ bytes: [UInt8]) throws -> [Record] {
+    private func records(_ bytes: [UInt8]) throws -> [LogRecord] {
         try bytes.withUnsafeBytes { bytes in
             var reader = RecordReader(bytes)
-            var records: [Record] = []
-            while !reader.isAtEnd { records.append(try Record(from: &reader)) }
+            var records: [LogRecord] = []
+            while !reader.isAtEnd { records.append(try LogRecord(from: &reader)) }
             return records
         }
     }
@@ -181,7 +182,7 @@ struct RecordCodingTests {
     }
 }
 
-func written(_ record: Record) -> [UInt8] {
+func written(_ record: LogRecord) -> [UInt8] {
     var writer = RecordWriter()
     record.write(to: &writer)
     return writer.bytes

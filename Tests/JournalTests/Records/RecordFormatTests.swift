@@ -56,42 +56,48 @@ struct RecordFormatTests {
     }
 
     @Test func recordsHaveTheseBytes() throws {
-        let expected: [(Record, String)] = [
+        let expected: [(LogRecord, String)] = [
             (
-                .accepted(try Self.event(), number: 1_002, isLate: true),
-                "0101010fe807022f61017403ec988101010000006601000000790901043a312e31070173016501760201"
-                    + "63010100000069010000007301000000780172016bc80102d00ff02e016204"
+                LogRecord(.accepted(try Self.event()), number: 1_002, isLate: true),
+                "010103d40f0fe807022f61017403ec988101010000006601000000790901043a312e31070173016501760201"
+                    + "63010100000069010000007301000000780172016bc80102d00ff02e0162"
             ),
             (
-                .decided(Self.id, Self.decision(), number: 1_006),
-                "010201e80706ffff0f0a02ca01043a312e33080b0170016307043a312e32e80704010161016401760c"
+                LogRecord(.decided(Self.id, Self.decision()), number: 1_006),
+                "010201dc0fe80706ffff0f0a02ca01043a312e33080b0170016307043a312e32e80704010161016401" + "76"
             ),
-            (.decided(Self.id, StoredDecision(outcome: .shown, resolved: 1_005), number: nil), "010200e80701000a"),
+            (LogRecord(.decided(Self.id, StoredDecision(outcome: .shown, resolved: 1_005))), "010200e80701000a"),
             (
-                .read(Self.id, by: ":1.3", at: 1_001, from: Self.place, number: 1_002),
-                "0103e807043a312e3302030164017604"
+                LogRecord(.read(Self.id, by: ":1.3", at: 1_001, from: Self.place), number: 1_002),
+                "010301d40fe807043a312e33020301640176"
             ),
-            (.claimed(Self.id, Self.claim), "0104e80703043a312e33d00f05030170"),
-            (.named(":1.3", "p", Self.id), "0105043a312e330170e807"),
-            (.quietReplaced([try Self.quiet()]), "01060103022f610202030162d8040a"),
-            (.snoozesReplaced([StoredSnooze(event: Self.id, end: Self.end)]), "010701e80702030162d804"),
-            (.digestsReplaced([Self.digest]), "010801012fffffffffffffffffff01e80702"),
-            (.bannerUp(Self.banner), "01090107043a312e32e807"),
-            (.bannerGone(.max), "010affffffff0f"),
-            (.allBannersGone, "010b"),
+            (LogRecord(.claimed(Self.id, Self.claim)), "010400e80703043a312e33d00f05030170"),
+            (LogRecord(.named(":1.3", "p", Self.id)), "010500043a312e330170e807"),
+            (LogRecord(.quietReplaced([try Self.quiet()])), "0106000103022f610202030162d8040a"),
             (
-                .awaited(Self.awaited(), number: 1_002),
-                "010c0701730165017603043a312e330301640176010700000070726f6772616d01000000730100000070"
-                    + "02030162d804d40f"
+                LogRecord(.snoozesReplaced([StoredSnooze(event: Self.id, end: Self.end)])),
+                "01070001e80702030162d804"
             ),
-            (.awaitedGone(Self.origin), "010d07017301650176"),
-            (.awaitedReplaced([], number: 1_002), "010e00d40f"),
+            (LogRecord(.digestsReplaced([Self.digest])), "01080001012fffffffffffffffffff01e80702"),
+            (LogRecord(.bannerUp(Self.banner)), "0109000107043a312e32e807"),
+            (LogRecord(.bannerGone(.max)), "010a00ffffffff0f"),
+            (LogRecord(.allBannersGone), "010b00"),
             (
-                .removed(try Self.removal(), leaving: try Self.tombstone().version, number: 1_002),
-                "010f0101e807022f6107017301650176010201e807010701730165017604"
+                LogRecord(.awaited(Self.awaited()), number: 1_002),
+                "010c01d40f0701730165017603043a312e330301640176010700000070726f6772616d01000000730100000070"
+                    + "02030162d804"
             ),
-            (.tombstones([try Self.tombstone()]), "011001022f61e8070107017301650176e907"),
-            (.start(last: .max, at: 1_001, number: .min), "0111ffffffffffffffffff01d20fffffffffffffffffff01"),
+            (LogRecord(.awaitedGone(Self.origin)), "010d0007017301650176"),
+            (LogRecord(.allAwaitedGone), "010e00"),
+            (
+                LogRecord(.removed(try Self.removal(), leaving: try Self.tombstone().version), number: 1_002),
+                "010f01d40f0101e807022f61070173016501760102" + "01e8070107017301650176"
+            ),
+            (LogRecord(.tombstones([try Self.tombstone()])), "01100001022f61e8070107017301650176e907"),
+            (
+                LogRecord(.start(last: .max, at: 1_001), number: .min),
+                "011101ffffffffffffffffff01ffffffffffffffffff01d20f"
+            ),
         ]
         for (record, bytes) in expected { #expect(hexadecimal(written(record)) == bytes) }
     }
@@ -99,12 +105,13 @@ struct RecordFormatTests {
     @Test func storedValuesHaveTheseBytes() throws {
         var event = try Self.event()
         event.decision = StoredDecision(outcome: .claimed, resolved: 1_005)
-        let state = EventState(event: event, number: 1_002, decided: 1_006, claims: [Self.claim], isMarkedRead: true)
+        let state = EventState(
+            event: event, number: 1_002, decided: 1_006, claims: [Self.claim], isMarkedRead: true, isValue: true)
         #expect(
             hexadecimal(written(state))
-                == "0140071fe807022f61017403ec988101010000006601000000790901043a312e31070173016501760201"
+                == "01400f1fe807022f61017403ec988101010000006601000000790901043a312e31070173016501760201"
                 + "63010100000069010000007301000000780172016bc80102d00ff02e016204000a040c0103043a312e33"
-                + "d00f050301706af02021")
+                + "d00f0503017061ba99f2")
         let clock = RetentionClock.State(age: 1, uptime: 2, boot: "b", lead: 3, isAbsenceCounted: false)
         let row = ChangeRow(
             number: 1_002, kind: .replaced, event: Self.id, topic: try Topic("/a"), claimant: ":1.3", moment: 1_001,

@@ -72,13 +72,12 @@ final class SimulatedDisk: Disk {
         var decided: [EventID: UInt64] = [:]
     }
 
-    private static let ballastRoom = 40
-    private static let roomForDeletions = 15
+    /// What new events leave free for outcomes.
+    private static let reserve = 15
 
     let name = "a simulated disk"
     var contents = Contents()
     var condition = Condition.well
-    private(set) var hasReserve = false
     private var random: SplitMix64
     /// How many events are deleted in a transaction, at most.
     var forgetPortion = Int.max
@@ -86,8 +85,6 @@ final class SimulatedDisk: Disk {
     var life = Life()
     /// Told of what changes an outcome in a way that no outcome may change.
     var onFault: (String) -> Void = { _ in }
-    /// Told that a replaced event keeps its place, because the new one could not be kept.
-    var onRestore: () -> Void = {}
     var onWrite: () -> Void = {}
     var onRead: () -> Void = {}
     /// The wall clock, in microseconds since the epoch.
@@ -112,26 +109,9 @@ final class SimulatedDisk: Disk {
         return SimulatedStore(disk: self, isOpen: false)
     }
 
-    let logLimit = 1 << 20
-
-    /// Without a reserve a disk that is full is so for new events, and when little is left, for everything but deletions.
-    func hasRoom(for bytes: Int, isTried: Bool) -> Bool {
-        guard case .full(let room) = condition, !hasReserve else { return true }
-        return bytes <= DiskLimits(log: logLimit).forDeletions && room >= Self.roomForDeletions
-    }
-
-    var missingReserve: Int { hasReserve ? 0 : 1 }
-
-    func fillReserve() -> Bool {
-        if case .full = condition { return hasReserve }
-        if case .well = condition { hasReserve = true }
-        return true
-    }
-
-    func releaseReserve() {
-        guard hasReserve else { return }
-        hasReserve = false
-        if case .full(let room) = condition { condition = .full(room: room + Self.ballastRoom) }
+    var hasRoomForEvents: Bool {
+        guard case .full(let room) = condition else { return true }
+        return room > Self.reserve
     }
 
     /// Has a transaction written: all of it, or nothing.

@@ -8,15 +8,14 @@ final class SimulatedStore: EventStore {
     private let disk: SimulatedDisk
     private(set) var isOpen: Bool
     private(set) var isReadable = true
-    /// What a transaction that failed has left visible, until the file is opened again.
+    var canDelete: Bool { isOpen }
+    /// What was there before a frame that was refused. It may be on the disk until the next one takes its place.
     private var visible: SimulatedDisk.Contents?
-    private var replaced: [Topic: EventID] = [:]
-    /// The decisions, or none, that a transaction which failed has overwritten because a later event took the place.
-    private var overwritten: [EventID: StoredDecision?] = [:]
-    /// The awaited claims that such a transaction has deleted.
-    private var ended: [StoredAwaited] = []
     let damagedRows: UInt64 = 0
-    let setAside: String? = nil
+    let setAside: Journal.SetAside? = nil
+    var indexFailure: JournalError? { disk.hasRoomForEvents ? nil : .diskFull }
+    let isInPlace = true
+    let logState = Journal.LogState(syncTime: nil, waiting: 0, written: nil)
     static let journalSeed = "5eed5eed5eed5eed5eed5eed5eed5eed"
     let seed: String? = SimulatedStore.journalSeed
 
@@ -38,21 +37,9 @@ final class SimulatedStore: EventStore {
 
     // MARK: Writing
 
-    func commit(_ entries: [JournalEntry]) throws(JournalError) {
+    func commit(_ entries: [Record]) throws(JournalError) {
         guard !entries.isEmpty else { return }
-        replaced = [:]
-        overwritten = [:]
         disk.trace?("commit \(entries.map(\.summary).joined(separator: ", "))")
-        // What a failed transaction replaces has to be known even if nothing of it reaches the disk.
-        for case .accepted(let event) in entries where event.retained && replaced[event.topic] == nil {
-            replaced[event.topic] = disk.contents.values[event.topic]
-        }
-        ended = entries.compactMap { entry in
-            if case .awaitedGone(let origin) = entry { disk.contents.awaited[origin] } else { nil }
-        }
-        for entry in entries {
-            for id in gives(entry, disk.contents) { overwritten[id] = .some(disk.contents.events[id]?.decision) }
-        }
         try write(cost: entries.count) { contents in
             let before = entries.map { entry -> Outcome? in
                 guard case .decided(let id, _) = entry else { return nil }
@@ -66,19 +53,6 @@ final class SimulatedStore: EventStore {
                 self.check(id, old, contents.events[id]?.decision?.outcome)
             }
         }
-        replaced = [:]
-        overwritten = [:]
-        ended = []
-    }
-
-    /// The events that give up their places with this entry.
-    private func gives(_ entry: JournalEntry, _ contents: SimulatedDisk.Contents) -> [EventID] {
-        switch entry {
-        case .decided(let id, let decision) where decision.outcome == .replaced: [id]
-        case .accepted(let event) where event.collapse != nil:
-            contents.earlier(than: event).filter { $0.decision?.markedRead != nil }.map(\.id)
-        default: []
-        }
     }
 
     private func note(_ change: SimulatedDisk.Change, in contents: inout SimulatedDisk.Contents) {
@@ -86,7 +60,7 @@ final class SimulatedStore: EventStore {
         contents.changes.append((lastChange, change))
     }
 
-    private func apply(_ entry: JournalEntry, to contents: inout SimulatedDisk.Contents) {
+    private func apply(_ entry: Record, to contents: inout SimulatedDisk.Contents) {
         switch entry {
         case .accepted(let event):
             if contents.events[event.id] != nil { disk.onFault("event \(event.id) is written twice") }
@@ -138,8 +112,8 @@ final class SimulatedStore: EventStore {
             contents.readMarks.insert(id)
         case .awaited(let awaited): contents.awaited[awaited.origin] = awaited
         case .awaitedGone(let origin): contents.awaited[origin] = nil
-        case .awaitedReplaced(let all):
-            contents.awaited = Dictionary(uniqueKeysWithValues: all.map { ($0.origin, $0) })
+        case .allAwaitedGone: contents.awaited = [:]
+        case .start: disk.onFault("the daemon writes no start")
         case .removed(let removal, let version):
             note(.removed(removal), in: &contents)
             contents.lastRemoval = removal.id
@@ -165,42 +139,18 @@ final class SimulatedStore: EventStore {
         disk.onFault("event \(id) was \(old) and is \(new)")
     }
 
-    func reopen(without refused: [EventID]) throws(JournalError) {
+    func reopen() throws(JournalError) -> Bool {
         isOpen = false
         if case .broken = disk.condition { throw .inputOutput }
         isOpen = true
-        visible = nil
-        lastChangeBefore = disk.contents.changes.last?.number ?? 0
-        guard !refused.isEmpty else { return }
-        let gone = Set(refused)
-        let replaced = replaced
-        let overwritten = overwritten
-        let ended = ended
-        try write(cost: 1) { contents in
-            contents.values = contents.values.filter { !gone.contains($0.value) }
-            contents.ids.removeAll { gone.contains($0) }
-            for id in refused { contents.events[id] = nil }
-            contents.removals.removeAll { gone.contains($0.id) }
-            contents.changes.removeAll { $0.change.id.map(gone.contains) ?? false }
-            for (topic, id) in replaced where contents.values[topic] == nil { contents.values[topic] = id }
-            for (id, decision) in overwritten {
-                contents.events[id]?.decision = decision
-                guard decision?.markedRead != nil else { continue }
-                contents.changes.removeAll {
-                    if case .read(id, by: _, at: _, from: _) = $0.change { true } else { false }
-                }
-            }
-            for awaited in ended { contents.awaited[awaited.origin] = awaited }
-        }
-        if !overwritten.isEmpty { disk.onRestore() }
-        self.replaced = [:]
-        self.overwritten = [:]
-        self.ended = []
-        disk.trace?("reopened without \(refused)")
+        return false
     }
 
+    var acceptsEvents: Bool { isOpen && disk.hasRoomForEvents }
+
     /// Nobody deletes a simulated disk.
-    func takeLoss() -> Journal.Loss? { nil }
+    func abandon() {}
+    func work() -> Duration? { nil }
 
     func stopWriting() { isOpen = false }
 
@@ -238,7 +188,7 @@ final class SimulatedStore: EventStore {
                 .filter { self.contents.values[$0.topic] != $0.id }.prefix(limit))
         if !found.isEmpty {
             disk.trace?("forget \(found.map(\.id))")
-            try write(cost: found.count) { contents in
+            try write(cost: found.count, isFrame: false) { contents in
                 for event in found {
                     contents.events[event.id] = nil
                     contents.claims[event.id] = nil
@@ -257,24 +207,27 @@ final class SimulatedStore: EventStore {
         return (found.map(\.id), found.count == limit ? position : nil)
     }
 
-    var freeBytes: Int { 0 }
-    var unwrittenGrowth: Int { 0 }
     var canScrub: Bool { isOpen }
     /// Nothing is left of what is deleted here.
     func scrub() throws(JournalError) -> Bool { true }
     func age(of id: EventID) -> Duration { .zero }
 
     private func write(
-        cost: Int, _ transaction: (inout SimulatedDisk.Contents) -> Void
+        cost: Int, isFrame: Bool = true, _ transaction: (inout SimulatedDisk.Contents) -> Void
     ) throws(JournalError) {
         guard isOpen else { throw .other("the journal is closed") }
-        let before = disk.isWell ? nil : disk.contents
+        let before = visible ?? (disk.isWell ? nil : disk.contents)
+        let refused = visible
         do throws(JournalError) {
-            try disk.write(cost: cost, transaction)
+            try disk.write(cost: cost) { contents in
+                if let refused { contents = refused }
+                transaction(&contents)
+            }
+            visible = nil
         } catch {
             disk.trace?("a commit fails: \(error)")
-            isOpen = false
-            visible = before
+            // The index shows whatever its transaction has left.
+            if isFrame { (isOpen, visible) = (false, before) }
             throw error
         }
     }
@@ -347,13 +300,6 @@ final class SimulatedStore: EventStore {
     }
 
     func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] { contents.claims[id] ?? [] }
-
-    func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool {
-        try all.contains {
-            $0.id != id && $0.decision?.outcome == .shown && $0.decision?.banner == banner
-                && $0.decision?.server == server
-        }
-    }
 
     func banners() throws(JournalError) -> [StoredBanner] {
         try requireReadable()
@@ -507,7 +453,7 @@ extension StoredEvent {
     }
 }
 
-extension JournalEntry {
+extension Record {
     fileprivate var summary: String {
         switch self {
         case .accepted(let event): "\(event.id)"
@@ -523,7 +469,8 @@ extension JournalEntry {
         case .read(let id, let peer, _, _): "\(id) read by \(peer)"
         case .awaited(let awaited): "await \(awaited.origin.eventID ?? "")"
         case .awaitedGone(let origin): "no await \(origin.eventID ?? "")"
-        case .awaitedReplaced(let all): "awaits \(all.map { $0.origin.eventID ?? "" })"
+        case .allAwaitedGone: "awaits nothing"
+        case .start: "start"
         case .removed(let removal, let version):
             "\(removal.id) removal of \(removal.topic)\(version == nil ? ", too late" : "")"
         case .tombstones(let tombstones): "removals of \(tombstones.map(\.topic))"

@@ -18,6 +18,8 @@ extension Simulation: Host {
     func armLifetimeTimer(at moment: Uptime) { lifetimeTimer = moment }
     func armRetryTimer(at moment: Instant) { retryTimer = moment }
     func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
+    func armWorkTimer(at moment: Instant) {}
+    func watchNames(in directory: String) {}
     func armWallTimer(at moment: Int64?) { wallTimer = moment }
     var calendar: LocalCalendar { LocalCalendar { _ in 3600 } }
     func endTurnWhenIdle() { isTurnOpen = true }

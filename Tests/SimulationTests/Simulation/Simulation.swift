@@ -141,7 +141,6 @@ final class Simulation {
         disk.trace = trace
         disk.wall = { [unowned self] in wall }
         disk.onWrite = { [unowned self] in time += commitTime }
-        disk.onRestore = { [unowned witness] in witness.noteRestoration() }
         disk.onFault = { [unowned witness] in witness.complain($0) }
         server.closesEarly = random.pick([0, 0, 2, 5])
         disk.forgetPortion = random.pick([1, 3, ForgetQueue.portion])

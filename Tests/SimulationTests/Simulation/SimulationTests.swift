@@ -8,7 +8,7 @@ import Testing
 ///     NOTIFYD_SEED=17 swift test --filter SimulationTests         one seed, with all that happens
 ///     make simulate                                               a million seeds
 ///
-/// What is real: `Daemon`, `Turn`, `Storage`, `JournalEntryBuilder`, `Outbox`, `NotificationServer`, `Router`. What is not: the messages on
+/// What is real: `Daemon`, `Turn`, `Storage`, `RecordBuilder`, `Outbox`, `NotificationServer`, `Router`. What is not: the messages on
 /// the bus and their reading, SQLite and `Journal` (`KillTests`, `PowerCutTests`), sd-event.
 struct SimulationTests {
     private static let stepsPerSeed = 200
@@ -77,7 +77,7 @@ struct SimulationTests {
             ("an end during recovery", \.endsOfRecovery), ("a death", \.deaths),
             ("an outcome that waits for the disk", \.onTrust),
             ("a replaced event", \.replaced),
-            ("a replaced event that keeps its place", \.restored), ("a reader", \.read), ("a mark as read", \.marked),
+            ("a reader", \.read), ("a mark as read", \.marked),
             ("a forgotten event", \.forgotten), ("a digest", \.digests),
             ("a change", \.followed), ("a start among the changes", \.starts), ("a value too late", \.outdated),
             ("an awaited event", \.awaited), ("an awaited event that comes", \.come),

@@ -23,7 +23,6 @@ final class Witness {
         var onTrust = 0
         var replaced = 0
         /// Replaced events that kept their place, because the new one could not be kept.
-        var restored = 0
         /// Snoozes that were acknowledged.
         var snoozed = 0
         /// Names that were acknowledged as awaited, and events that came with such a name.
@@ -488,7 +487,6 @@ final class Witness {
     }
 
     func noteReading() { counts.marked += 1 }
-    func noteRestoration() { counts.restored += 1 }
 
     /// A call of `Forget` is answered, which was to delete these events.
     func forgot(_ ids: [EventID]) {

@@ -92,7 +92,7 @@ struct ForgetTests {
         bus.disk.condition = .full(room: 0)
         bus.publish(title: "does not fit", body: "")
         bus.endTurn()
-        #expect(!bus.daemon.storage.canDelete)
+        #expect(!bus.daemon.storage.degradation.isEmpty)
         bus.disk.condition = .full(room: 400)
         bus.forget(.all)
         bus.endTurn()

@@ -256,6 +256,8 @@ final class SlowMachine: Host {
     func armLifetimeTimer(at moment: Uptime) {}
     func armRetryTimer(at moment: Instant) {}
     func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
+    func armWorkTimer(at moment: Instant) {}
+    func watchNames(in directory: String) {}
     func armWallTimer(at moment: Int64?) {}
     var calendar: LocalCalendar { LocalCalendar { _ in 0 } }
     func endTurnWhenIdle() { isTurnOpen = true }

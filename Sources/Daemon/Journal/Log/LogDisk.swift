@@ -10,8 +10,15 @@ package protocol LogDisk: AnyObject {
     func remove(_ name: String) throws(JournalError)
     /// Returns when the names of all files are on the disk.
     func syncDirectory() throws(JournalError)
+    /// Whether a name still leads to an open file.
+    func isInPlace(_ file: any LogFile, as name: String) -> Bool
     /// A random number.
     func random() -> UInt32
+}
+
+extension LogDisk {
+    /// Nobody else has a disk that is made up.
+    package func isInPlace(_ file: any LogFile, as name: String) -> Bool { true }
 }
 
 package enum LogFilePurpose {
@@ -89,7 +96,13 @@ package final class DirectoryDisk: LogDisk {
         let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw JournalError(errno: errno) }
         defer { Glibc.close(descriptor) }
-        guard fsync(descriptor) == 0 else { throw JournalError(errno: errno) }
+        // Some file systems do not support fsync(2) of directories.
+        guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw JournalError(errno: errno) }
+    }
+
+    package func isInPlace(_ file: any LogFile, as name: String) -> Bool {
+        guard let file = file as? OpenFile else { return false }
+        return file.isNamed("\(directory)/\(name)")
     }
 
     package func random() -> UInt32 { .random(in: .min ... .max) }
@@ -108,6 +121,12 @@ private final class OpenFile: LogFile {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw JournalError(errno: errno) }
         return Int(status.st_size)
+    }
+
+    func isNamed(_ path: String) -> Bool {
+        var (open, named) = (stat(), stat())
+        return fstat(descriptor, &open) == 0 && lstat(path, &named) == 0 && open.st_dev == named.st_dev
+            && open.st_ino == named.st_ino
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(JournalError) -> Int {

@@ -8,8 +8,6 @@ struct LogReader {
     /// What is in one file.
     struct Segment {
         let slot: Int
-        /// The size of the file, in bytes.
-        let size: Int
         /// Whether parts of the file cannot be read, and were taken for zeros.
         var isUnreadable = false
         /// The frames with the highest segment number.
@@ -85,7 +83,7 @@ struct LogReader {
     private static func summary(
         _ slot: Int, _ loaded: (bytes: [UInt8], isUnreadable: Bool), salt: UInt32?
     ) -> Segment {
-        var segment = Segment(slot: slot, size: loaded.bytes.count, isUnreadable: loaded.isUnreadable)
+        var segment = Segment(slot: slot, isUnreadable: loaded.isUnreadable)
         var reader = LogFrameReader(loaded.bytes, salt: salt)
         while let (frame, isIntact) = reader.next() {
             if frame.offset == 0, isIntact, segment.salt == nil {
@@ -125,7 +123,7 @@ struct LogReader {
             let bound = later.map(\.first.sequence).min() ?? .max
             guard first.sequence < bound else { continue }
             guard let file = files.first(where: { $0.slot == segment.slot })?.file else { continue }
-            var found = Segment(slot: segment.slot, size: 0)
+            var found = Segment(slot: segment.slot)
             var reader = LogFrameReader(try Self.load(file).bytes, salt: salt)
             while let (frame, isIntact) = reader.next() {
                 guard isIntact, frame.segment == last.segment, found.take(frame, isIntact: true),

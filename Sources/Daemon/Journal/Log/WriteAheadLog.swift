@@ -1,4 +1,3 @@
-import DequeModule
 import Glibc
 
 /// An append-only log of frames, each on the disk when `append` returns, in segments of fixed size that are used again.
@@ -36,11 +35,12 @@ package final class WriteAheadLog {
     package static let step = 256 << 10
     static let largestNumberOfFiles = 8
 
-    /// The largest payload of a frame, in bytes: half a segment less the header, and at least 512 KiB less the header. One
-    /// that is larger than a segment has a segment for itself, which is larger until it is used again.
-    package let largestPayload: Int
+    /// The largest payload of a frame, in bytes. One that is larger than a segment has a segment for itself, which is larger
+    /// until it is used again.
+    package static let largestPayload = (16 << 20) - LogFrame.headerBytes
     private let disk: any LogDisk
-    private let segmentBytes: Int
+    /// The size of a segment.
+    package let segmentBytes: Int
     /// So many files are used; there may be more, of another configuration, until they are released.
     private let count: Int
     private var segments: [Segment]
@@ -63,13 +63,6 @@ package final class WriteAheadLog {
     private var syncTimes: [UInt64] = []
     private var nextSyncTime = 0
 
-    /// Bytes of frames since the start.
-    private var total = 0
-    /// What of `total` is released. Between two marks, it is the earlier one's.
-    private var totalReleased = 0
-    /// `total` before the frame with this sequence, every some KiB.
-    private var marks: Deque<(sequence: UInt64, total: Int)> = []
-
     /// Opens the segments, or makes the first one. Their frames are read by `replay` before the first `append`.
     ///
     /// - Parameters:
@@ -79,7 +72,6 @@ package final class WriteAheadLog {
         self.disk = disk
         self.segmentBytes = min(max(segmentBytes & ~7, 64), LogReader.largestSegment)
         count = min(max(segments, 1), Self.largestNumberOfFiles)
-        largestPayload = max(512 << 10, self.segmentBytes / 2) - LogFrame.headerBytes
         self.segments = []
         for slot in 0..<Self.largestNumberOfFiles {
             self.segments.append(Segment(file: try disk.open(Self.name(slot), .writing)))
@@ -106,11 +98,14 @@ package final class WriteAheadLog {
     /// Reads the frames with a sequence above `applied`, in order; then the log is ready for `append`. Syncs all segments
     /// first, so that what is delivered is on the disk. Reading twice gives the same.
     ///
-    /// - Parameter applied: the last sequence that is in the index, and synced there; 0 if there is none. New frames have
-    ///   higher ones.
+    /// - Parameters:
+    ///   - applied: the last sequence that is in the index, and synced there; 0 if there is none. New frames have higher ones.
+    ///   - known: the last sequence that this process knows to be on the disk; a later frame was refused, and the next one
+    ///     counts in its place. `nil`: this process has written none.
     /// - Throws: what `body` throws, and what reading throws. Then nothing can be appended, and it may be called again.
     package func replay(
-        after applied: UInt64, _ body: (_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) -> Void
+        after applied: UInt64, known: UInt64? = nil,
+        _ body: (_ sequence: UInt64, _ payload: ArraySlice<UInt8>) throws(JournalError) -> Void
     ) throws(JournalError) -> Replay {
         isReady = false
         for index in segments.indices {
@@ -119,10 +114,14 @@ package final class WriteAheadLog {
         try disk.syncDirectory()
         let reader = try LogReader(files)
         let doubtful = reader.last.flatMap { $0.sequence > applied ? $0 : nil }
-        let last = try doubtful.map { frame throws(JournalError) in try writeAgain(frame, in: reader.newestSlot) }
-        beginFrames(after: applied)
+        let isRefused = doubtful.map { $0.sequence > known ?? .max } ?? false
+        if isRefused, let slot = reader.newestSlot { segments[slot].isSealed = true }
+        let last = try doubtful.map { frame throws(JournalError) in
+            isRefused ? [] : try writeAgain(frame, in: reader.newestSlot)
+        }
+        released = applied
         var replay = try reader.replay(after: applied) { sequence, payload throws(JournalError) in
-            count(LogFrame.size(ofPayload: payload.count), for: sequence)
+            guard sequence <= known ?? .max else { return }
             try body(sequence, payload)
         }
         replay.unsynced = segments.count { $0.isSealed }
@@ -132,6 +131,7 @@ package final class WriteAheadLog {
         if let doubtful, let last, let slot = reader.newestSlot, segments[slot].isSealed {
             lastSequence = doubtful.sequence - 1
             previous = doubtful.previous
+            if isRefused { return replay }
             do throws(JournalError) { _ = try append(last) } catch {
                 isReady = false
                 throw error
@@ -157,6 +157,8 @@ package final class WriteAheadLog {
             guard !segments[slot].isSealed else { return Array(bytes.dropFirst(LogFrame.headerBytes)) }
             try write(bytes, at: frame.offset, to: slot)
             try sync(slot)
+        } catch .diskFull {
+            // A file system may write everything to a new place. The segment was synced before.
         } catch {
             seal(slot)
         }
@@ -184,13 +186,6 @@ package final class WriteAheadLog {
         number = segments.map(\.number).max() ?? 0
         active = reader.newestSlot.flatMap { isEndBroken || segments[$0].isSealed || $0 >= count ? nil : $0 }
     }
-
-    private func beginFrames(after applied: UInt64) {
-        released = applied
-        total = 0
-        totalReleased = 0
-        marks = []
-    }
 }
 
 extension WriteAheadLog {
@@ -209,8 +204,9 @@ extension WriteAheadLog {
 
     package func append(_ payload: UnsafeRawBufferPointer) throws(JournalError) -> UInt64 {
         guard isReady else { throw .other("the log was not read before it was to be written") }
-        guard payload.count <= largestPayload else {
-            throw .other("a frame of the log must have at most \(largestPayload) bytes; this one has \(payload.count)")
+        guard payload.count <= Self.largestPayload else {
+            throw .other(
+                "a frame of the log must have at most \(Self.largestPayload) bytes; this one has \(payload.count)")
         }
         let size = LogFrame.size(ofPayload: payload.count)
         let couldGrow = !cannotGrow
@@ -245,7 +241,6 @@ extension WriteAheadLog {
         segments[slot].capacity = max(segments[slot].capacity, start + size)
         lastSequence = sequence
         previous = checksum
-        count(size, for: sequence)
         return sequence
     }
 
@@ -360,14 +355,6 @@ extension WriteAheadLog {
     /// What is in frames up to this sequence is in the index, and synced there. Segments without later frames become free.
     package func release(through sequence: UInt64) {
         released = max(released, min(sequence, lastSequence))
-        if released == lastSequence {
-            totalReleased = total
-            marks.removeAll(keepingCapacity: true)
-        }
-        while let mark = marks.first, mark.sequence <= released &+ 1 {
-            totalReleased = mark.total
-            marks.removeFirst()
-        }
         removeUseless()
     }
 
@@ -385,14 +372,6 @@ extension WriteAheadLog {
         segments[slot].file?.close()
         segments[slot] = Segment()
     }
-
-    private func count(_ size: Int, for sequence: UInt64) {
-        if marks.last.map({ total - $0.total >= 4096 }) ?? true { marks.append((sequence, total)) }
-        total += size
-    }
-
-    /// Bytes of frames that are not released, to within some KiB.
-    package var unreleasedBytes: Int { total - totalReleased }
 
     /// The last sequence of the oldest segment that is full and not released: what the index has to be filled up to, so that
     /// a segment becomes free. `nil` if there is none.
@@ -429,6 +408,9 @@ extension WriteAheadLog {
         return segments[slot].file == nil
     }
 
+    /// Whether all files still have their names.
+    package var isInPlace: Bool { files.allSatisfy { disk.isInPlace($0.file, as: Self.name($0.slot)) } }
+
     /// Writes zeros ahead of the frames, or to the next segment, at most 256 KiB of them. For moments when nobody waits.
     ///
     /// - Returns: whether there is more to do. A full disk is tried again by the next call.
@@ -446,12 +428,11 @@ extension WriteAheadLog {
 
     /// The segment that needs zeros next.
     private var unprepared: Int? {
-        // A log that is hardly used takes no more than it soon needs.
+        // One free segment is kept for when the disk is full.
         let ahead = 2 * Self.step
         if let active {
             let segment = segments[active]
             if segment.filled < min(segment.capacity, segment.end + ahead) { return active }
-            if segment.end < segment.capacity / 2 { return nil }
         }
         if let spare = free.max(by: { segments[$0].filled < segments[$1].filled }) {
             return segments[spare].filled < (active == nil ? min(ahead, segmentBytes) : segmentBytes) ? spare : nil

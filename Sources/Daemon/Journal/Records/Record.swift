@@ -1,24 +1,18 @@
-package import Routing
+public import Routing
 
-/// What the log holds: everything that changes the journal, in the order in which it happened. See `JournalEntry`.
-///
-/// A number is that of the change, by which `Changes` lists it.
-package enum Record: Sendable, Equatable {
-    /// - isLate: whether an event with a higher id was accepted before.
-    indirect case accepted(StoredEvent, number: Int64, isLate: Bool)
-    /// - number: `nil` if the outcome keeps the one that it has: the event was marked as read.
-    case decided(EventID, StoredDecision, number: Int64?)
-    /// An event that keeps its outcome was claimed or marked as read for the first time: by whom, and when.
-    case read(EventID, by: String, at: Int64, from: ClaimPlace, number: Int64)
+/// What happened: the whole vocabulary of the journal. Records are written in the order in which they happened.
+public enum Record: Sendable, Equatable {
+    indirect case accepted(StoredEvent)
+    case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
     case claimed(EventID, ClaimRecord)
     /// The name of a claimant's program became known: unique name, program, and an event that it claimed.
     case named(String, String, EventID)
-    /// The pause, all mutes and lifted schedules, which replace those before.
+    /// The pause, all mutes and lifted schedules, which replace those stored before.
     case quietReplaced([StoredQuiet])
-    /// All snoozed events, which replace those before.
+    /// All snoozed events, which replace those stored before.
     case snoozesReplaced([StoredSnooze])
-    /// All periods of schedules that owe a digest, which replace those before.
+    /// All periods of schedules that owe a digest, which replace those stored before.
     case digestsReplaced([OwedDigest])
     /// A banner is up, or has another number than before.
     case bannerUp(StoredBanner)
@@ -26,19 +20,36 @@ package enum Record: Sendable, Equatable {
     case bannerGone(UInt32)
     /// No banner is up.
     case allBannersGone
+    /// An event that keeps its outcome was claimed or marked as read for the first time: by whom, and when.
+    case read(EventID, by: String, at: Int64, from: ClaimPlace = ClaimPlace())
     /// An event that has not come yet was claimed by name, in place of an earlier claim of this name.
-    indirect case awaited(StoredAwaited, number: Int64)
+    indirect case awaited(StoredAwaited)
     /// The event with this name has come, or is not awaited any longer.
     case awaitedGone(Origin)
-    /// All claims of events that have not come yet, which replace those before.
-    case awaitedReplaced([StoredAwaited], number: Int64)
-    /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came too
-    /// late, and the topic keeps what it has.
-    indirect case removed(StoredRemoval, leaving: ValueVersion?, number: Int64)
-    /// Removals that the index may have lost.
+    /// No event is awaited any longer.
+    case allAwaitedGone
+    /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came too late,
+    /// and the topic keeps what it has.
+    indirect case removed(StoredRemoval, leaving: ValueVersion?)
+    /// Removals that the file may have lost.
     case tombstones([Tombstone])
-    /// The journal was opened for writing; before that, the highest number in it was `last`.
-    case start(last: UInt64, at: Int64, number: Int64)
+    /// The journal was opened for writing: the highest number of a change before, and when.
+    case start(last: UInt64, at: Int64)
+}
+
+/// A record as the log has it.
+package struct LogRecord: Sendable, Equatable {
+    package var record: Record
+    /// The number of the change that it is; `nil` where it is none.
+    package var number: Int64?
+    /// Whether it accepts an event below the id of one that was accepted before.
+    package var isLate = false
+
+    package init(_ record: Record, number: Int64? = nil, isLate: Bool = false) {
+        self.record = record
+        self.number = number
+        self.isLate = isLate
+    }
 }
 
 extension Record {
@@ -47,7 +58,7 @@ extension Record {
     static var version: UInt8 { 1 }
 
     /// Codes are never changed or given to another case.
-    private enum Code: UInt8 {
+    fileprivate enum Code: UInt8 {
         case accepted = 1
         case decided = 2
         case read = 3
@@ -61,37 +72,36 @@ extension Record {
         case allBannersGone = 11
         case awaited = 12
         case awaitedGone = 13
-        case awaitedReplaced = 14
+        case allAwaitedGone = 14
         case removed = 15
         case tombstones = 16
         case start = 17
     }
+}
 
+extension LogRecord {
     /// Appends the record. Records follow one another without anything between them.
     package func write(to writer: inout RecordWriter) {
-        func begin(_ code: Code) {
-            writer.byte(Self.version)
+        func begin(_ code: Record.Code) {
+            writer.byte(Record.version)
             writer.byte(code.rawValue)
+            writer.flags(number != nil, isLate)
+            if let number { writer.number(number) }
         }
-        switch self {
-        case .accepted(let event, let number, let isLate):
+        switch record {
+        case .accepted(let event):
             begin(.accepted)
-            writer.flags(isLate)
             writer.value(event)
-            writer.number(number, from: event.id)
-        case .decided(let id, let decision, let number):
+        case .decided(let id, let decision):
             begin(.decided)
-            writer.flags(number != nil)
             writer.value(id)
             decision.write(to: &writer, of: id)
-            if let number { writer.number(number, from: id) }
-        case .read(let id, let claimant, let moment, let place, let number):
+        case .read(let id, let claimant, let moment, let place):
             begin(.read)
             writer.value(id)
             writer.text(claimant)
             writer.number(moment, from: id)
             writer.value(place)
-            writer.number(number, from: id)
         case .claimed(let id, let claim):
             begin(.claimed)
             writer.value(id)
@@ -117,31 +127,25 @@ extension Record {
             begin(.bannerGone)
             writer.number(UInt64(number))
         case .allBannersGone: begin(.allBannersGone)
-        case .awaited(let awaited, let number):
+        case .awaited(let awaited):
             begin(.awaited)
             writer.value(awaited)
-            writer.number(number)
         case .awaitedGone(let origin):
             begin(.awaitedGone)
             writer.value(origin)
-        case .awaitedReplaced(let all, let number):
-            begin(.awaitedReplaced)
-            writer.list(all)
-            writer.number(number)
-        case .removed(let removal, let version, let number):
+        case .allAwaitedGone: begin(.allAwaitedGone)
+        case .removed(let removal, let version):
             begin(.removed)
             writer.flags(version != nil)
             writer.value(removal)
             if let version { writer.value(version) }
-            writer.number(number, from: removal.id)
         case .tombstones(let tombstones):
             begin(.tombstones)
             writer.list(tombstones)
-        case .start(let last, let moment, let number):
+        case .start(let last, let moment):
             begin(.start)
             writer.number(last)
             writer.number(moment)
-            writer.number(number)
         }
     }
 
@@ -149,24 +153,26 @@ extension Record {
     ///
     /// - Throws: `Malformed` if the bytes do not begin with a whole record.
     package init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
-        guard try reader.byte() == Self.version, let code = Code(rawValue: try reader.byte()) else {
+        guard try reader.byte() == Record.version, let code = Record.Code(rawValue: try reader.byte()) else {
             throw FieldCoding.Malformed()
         }
+        let flags = try reader.flags(2)
+        number = flags[0] ? try reader.number() as Int64 : nil
+        isLate = flags[1]
+        record = try Record(code, from: &reader)
+    }
+}
+
+extension Record {
+    fileprivate init(_ code: Code, from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         switch code {
-        case .accepted:
-            let flags = try reader.flags(1)
-            let event: StoredEvent = try reader.value()
-            self = .accepted(event, number: try reader.number(from: event.id), isLate: flags[0])
+        case .accepted: self = .accepted(try reader.value())
         case .decided:
-            let flags = try reader.flags(1)
             let id: EventID = try reader.value()
-            let decision = try StoredDecision(from: &reader, of: id)
-            self = .decided(id, decision, number: flags[0] ? try reader.number(from: id) : nil)
+            self = .decided(id, try StoredDecision(from: &reader, of: id))
         case .read:
             let id: EventID = try reader.value()
-            self = .read(
-                id, by: try reader.text(), at: try reader.number(from: id), from: try reader.value(),
-                number: try reader.number(from: id))
+            self = .read(id, by: try reader.text(), at: try reader.number(from: id), from: try reader.value())
         case .claimed: self = .claimed(try reader.value(), try reader.value())
         case .named: self = .named(try reader.text(), try reader.text(), try reader.value())
         case .quietReplaced: self = .quietReplaced(try reader.list())
@@ -175,16 +181,14 @@ extension Record {
         case .bannerUp: self = .bannerUp(try reader.value())
         case .bannerGone: self = .bannerGone(try reader.bannerNumber())
         case .allBannersGone: self = .allBannersGone
-        case .awaited: self = .awaited(try reader.value(), number: try reader.number())
+        case .awaited: self = .awaited(try reader.value())
         case .awaitedGone: self = .awaitedGone(try reader.value())
-        case .awaitedReplaced: self = .awaitedReplaced(try reader.list(), number: try reader.number())
+        case .allAwaitedGone: self = .allAwaitedGone
         case .removed:
             let flags = try reader.flags(1)
-            let removal: StoredRemoval = try reader.value()
-            self = .removed(
-                removal, leaving: flags[0] ? try reader.value() : nil, number: try reader.number(from: removal.id))
+            self = .removed(try reader.value(), leaving: flags[0] ? try reader.value() : nil)
         case .tombstones: self = .tombstones(try reader.list())
-        case .start: self = .start(last: try reader.number(), at: try reader.number(), number: try reader.number())
+        case .start: self = .start(last: try reader.number(), at: try reader.number())
         }
     }
 }

@@ -7,7 +7,7 @@ struct Backlog {
     /// Entries in memory: enough for all undecided and shown events.
     private static let limit = 130_000
 
-    private var transactions = Deque<[JournalEntry]>()
+    private var transactions = Deque<[Record]>()
     /// The number of entries.
     private(set) var count = 0
     /// The number of the oldest entry. Later ones have the next numbers.
@@ -17,7 +17,7 @@ struct Backlog {
 
     var isEmpty: Bool { count == 0 }
     /// All entries.
-    var entries: FlattenSequence<Deque<[JournalEntry]>> { transactions.joined() }
+    var entries: FlattenSequence<Deque<[Record]>> { transactions.joined() }
     /// The events with a decision.
     var decided: Dictionary<EventID, (number: Int, decision: StoredDecision)>.Keys { newest.keys }
 
@@ -27,7 +27,7 @@ struct Backlog {
     /// Adds the entries of a transaction.
     ///
     /// - Returns: how many there is no room for.
-    mutating func append(_ transaction: [JournalEntry]) -> Int {
+    mutating func append(_ transaction: [Record]) -> Int {
         let kept = Array(transaction.prefix(max(0, Self.limit - count)))
         for case (let offset, .decided(let id, let decision)) in kept.enumerated() {
             newest[id] = (first + count + offset, decision)
@@ -40,8 +40,8 @@ struct Backlog {
     /// The oldest transactions that have so many entries together at most, but one of them in any case.
     ///
     /// - Returns: their entries, and how many transactions they are.
-    func oldest(upTo limit: Int) -> (entries: [JournalEntry], transactions: Int) {
-        var entries: [JournalEntry] = []
+    func oldest(upTo limit: Int) -> (entries: [Record], transactions: Int) {
+        var entries: [Record] = []
         var number = 0
         for transaction in transactions {
             guard number == 0 || entries.count + transaction.count <= limit else { break }
@@ -72,7 +72,7 @@ struct Backlog {
     }
 }
 
-extension JournalEntry {
+extension Record {
     /// Whether it is an outcome, a claim or a mark of one of these events.
     fileprivate func isAbout(_ ids: Set<EventID>) -> Bool {
         switch self {

@@ -5,17 +5,21 @@ import Routing
 protocol EventStore: AnyObject {
     var isOpen: Bool { get }
     var isReadable: Bool { get }
+    var canDelete: Bool { get }
     var seed: String? { get }
     var count: Int { get }
-    var freeBytes: Int { get throws(JournalError) }
-    var unwrittenGrowth: Int { get throws(JournalError) }
+    var acceptsEvents: Bool { get }
+    var indexFailure: JournalError? { get }
+    var isInPlace: Bool { get }
+    var logState: Journal.LogState { get }
     var damagedRows: UInt64 { get }
-    var setAside: String? { get }
+    var setAside: Journal.SetAside? { get }
     var isChecked: Bool { get }
 
-    func commit(_ entries: [JournalEntry]) throws(JournalError)
-    func reopen(without refused: [EventID]) throws(JournalError)
-    func takeLoss() -> Journal.Loss?
+    func commit(_ records: [Record]) throws(JournalError)
+    func reopen() throws(JournalError) -> Bool
+    func abandon()
+    func work() throws(JournalError) -> Duration?
     func stopWriting()
     func close()
     func beginIntegrityCheck() throws(JournalError) -> String
@@ -53,7 +57,6 @@ protocol EventStore: AnyObject {
     func holds(_ id: EventID) throws(JournalError) -> Bool
     func event(_ id: EventID) throws(JournalError) -> StoredEvent?
     func claims(on id: EventID) throws(JournalError) -> [ClaimRecord]
-    func othersShown(with id: EventID, banner: UInt32, server: String) throws(JournalError) -> Bool
     func replaceable(_ key: CollapseKey) throws(JournalError) -> StoredEvent?
     func banners() throws(JournalError) -> [StoredBanner]
     func banner(startingWith first: EventID) throws(JournalError) -> StoredBanner?

@@ -9,10 +9,11 @@ extension Storage {
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
         guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
+        defer { if let error = journal.indexFailure { say(error) } }
         do throws(JournalError) {
             return try body(journal)
         } catch {
-            if error == .damaged { degrade(error) }
+            if error == .damaged { say(error) }
             throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
         }
     }

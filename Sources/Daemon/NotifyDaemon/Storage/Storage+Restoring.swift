@@ -155,7 +155,7 @@ extension Storage {
     func bannerStillUp(
         _ id: EventID, _ decision: StoredDecision, server: NotificationServer, router: Router
     ) throws(Refusal) -> RestoredBanner? {
-        guard let first = decision.shownWith else { return try oldBannerStillUp(id, decision, server: server.holder) }
+        guard let first = decision.shownWith else { return nil }
         return try read { journal throws(JournalError) in
             guard let banner = try journal.banner(startingWith: first), banner.server == server.identity,
                 !hasUnwrittenEnd(of: banner.number)
@@ -165,16 +165,5 @@ extension Storage {
             return RestoredBanner(
                 BannerID(banner.number), first: banner.first, isSummary: banner.isSummary, events: [])
         }
-    }
-
-    /// The same for events from before the journal had banners.
-    private func oldBannerStillUp(
-        _ id: EventID, _ decision: StoredDecision, server: String?
-    ) throws(Refusal) -> RestoredBanner? {
-        guard let banner = decision.banner, let shownBy = decision.server, shownBy == server else { return nil }
-        let isShared = try read { journal throws(JournalError) in
-            try journal.othersShown(with: id, banner: banner, server: shownBy)
-        }
-        return isShared ? nil : RestoredBanner(BannerID(banner), first: id, isSummary: false, events: [])
     }
 }

@@ -2,7 +2,7 @@ import Journal
 import Logging
 import Routing
 
-/// Collects the entries of a turn and commits them once. If that fails, no event of the turn is acknowledged. Events
+/// Collects the records of a turn and commits them once. If that fails, no event of the turn is acknowledged. Events
 /// accepted before are still decided and shown; while the journal cannot be written, their outcomes are kept in
 /// memory, and reads add them to what the journal has.
 final class Storage {
@@ -10,23 +10,19 @@ final class Storage {
     private static let rewrittenAtOnce = 500
     /// Accepted events between two checks for expired ones.
     private static let expiryInterval = 500
-
-    /// Entries kept in memory that are written per transaction.
+    /// Records kept in memory that are written per transaction.
     private static let keptAtOnce = 256
+    /// Records for which a turn has memory from the beginning.
+    private static let reservedRecords = 64
+    /// About the bytes of a turn's records from which on no call joins it: a frame of the log holds more.
+    private static let turnBytes = 256 << 10
+    /// Records of one transaction. A turn with more of them, such as the claim of all events, has several.
+    static let usualPortion = 1024
 
-    /// Entries for which a turn has memory from the beginning.
-    private static let reservedEntries = 64
-
-    /// Batches of old events that a retry deletes to make room.
-    private static let expiryBatches = 5
-
-    /// Why the journal cannot be written, or takes no new events; empty while all is well.
+    /// Why the journal cannot be written, or its index does not take what the log has; empty while all is well.
     private(set) var degradation = ""
     /// Called when that changes.
     var onDegradation: (String) -> Void = { _ in }
-
-    /// The number of undecided events, and the bytes that they take.
-    var undecidedSize: () -> (events: Int, bytes: Int) = { (0, 0) }
 
     /// How long decided events stay. A change applies at the end of the turn.
     var retention = Retention() {
@@ -36,71 +32,64 @@ final class Storage {
     let disk: any Disk
     private let logger: Logger
     private(set) var journal: (any EventStore)?
-    /// Entries of one transaction. A turn with more of them, such as the claim of all events, has several.
-    static let usualPortion = 4096
-
     private let portion: Int
-    private var pending: [JournalEntry] = []
+    private var pending: [Record] = []
     /// About the bytes of these.
     private var pendingBytes = 0
     /// The events of this turn that could not be stored.
     private var refusedInTurn: Set<EventID> = []
-    /// Whether this turn had more entries than a transaction.
+    /// Whether this turn had more records than a transaction.
     private var wasTurnLong = false
     private(set) var backlog = Backlog()
-    private var refused: [EventID] = []
     private(set) var lostOutcomes: UInt64 = 0
     /// Retries after failures.
     private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
-    var room: Room
-    private var loggedDamage: String?
-    /// Undecided events rewritten since the last record of a lost file.
+    /// Whether the last failure was that the disk is full.
+    private(set) var isDiskFull = false
+    private var loggedAside: Journal.SetAside?
+    /// Whether files were opened that may lack events of this run, or have some that it has decided.
+    private var isReconcileDue = false
+    /// Whether the files were lost, and the journal begins afresh.
+    private var isLost = false
+    /// Undecided events that were written again since.
     private var rewritten = 0
 
     /// Opens the journal. If that fails, the daemon runs degraded.
     ///
-    /// - Parameter portion: entries of one transaction.
+    /// - Parameter portion: records of one transaction.
     init(disk: any Disk, logger: Logger, portion: Int = usualPortion) {
         self.disk = disk
         self.portion = portion
         self.logger = logger
-        room = Room(limits: DiskLimits(log: disk.logLimit))
         do throws(JournalError) {
             let journal = try disk.openJournal()
             self.journal = journal
-            logDamage()
-            try probe(journal)
-            try checkRoom(isRetry: true)
+            logSetAside()
+            try journal.probe()
+            if let error = journal.indexFailure { throw error }
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
-            journal?.stopWriting()
-            degrade(error)
-        }
-    }
-
-    /// A journal can be opened on a full disk. Releasing the reserve may make room.
-    private func probe(_ journal: any EventStore) throws(JournalError) {
-        do throws(JournalError) {
-            try journal.probe()
-        } catch .diskFull where disk.hasReserve {
-            releaseReserve()
-            try journal.reopen(without: [])
-            try journal.probe()
+            if journal?.indexFailure == nil { journal?.stopWriting() }
+            say(error)
         }
     }
 
     /// Whether events can be deleted.
-    var canDelete: Bool { journal?.isOpen ?? false }
+    var canDelete: Bool { journal?.canDelete ?? false }
     /// Whether outcomes can be written. Those in memory are written before later ones.
-    var isWritable: Bool { canDelete && !room.isLow && backlog.isEmpty }
+    var isWritable: Bool { journal?.isOpen ?? false && backlog.isEmpty }
     /// Whether events can be accepted.
-    var acceptsEvents: Bool { isWritable && !room.isShort }
-    /// Whether the entries of this turn are enough for a transaction on this disk.
-    var isTurnLarge: Bool { pendingBytes >= room.limits.transaction || pending.count >= room.limits.entries }
-    /// Whether this turn has as many entries as a transaction may have.
-    var isTurnLong: Bool { pending.count >= entriesAtOnce }
-    private var entriesAtOnce: Int { min(portion, room.limits.entries) }
+    var acceptsEvents: Bool { isWritable && journal?.acceptsEvents ?? false }
+    /// Why no event can be accepted.
+    var refusal: Refusal {
+        if let error = journal?.indexFailure { say(error) }
+        return .storageUnavailable(degradation)
+    }
+    /// Whether the records of this turn are enough for a transaction.
+    var isTurnLarge: Bool { pendingBytes >= Self.turnBytes || isTurnLong }
+    /// Whether this turn has as many records as a transaction may have.
+    var isTurnLong: Bool { pending.count >= portion }
     /// Whether stored events can be read.
     var isReadable: Bool { journal?.isReadable ?? false }
     /// The random number of the journal; `nil` while there is none.
@@ -108,12 +97,14 @@ final class Storage {
     var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
     /// As far as they are counted.
     var storedEvents: Int { max(0, journal?.count ?? 0) }
+    /// What the log does; `nil` while there is no journal.
+    var logState: Journal.LogState? { journal?.logState }
 
     // MARK: Writing
 
-    func append(_ entry: JournalEntry) {
-        pending.append(entry)
-        if case .accepted(let event) = entry { pendingBytes += event.memoryCost } else { pendingBytes += 256 }
+    func append(_ record: Record) {
+        pending.append(record)
+        if case .accepted(let event) = record { pendingBytes += event.memoryCost } else { pendingBytes += 256 }
     }
 
     /// An event of this turn.
@@ -166,40 +157,36 @@ final class Storage {
 
     private func commitPending() {
         guard !pending.isEmpty else { return }
-        let entries = pending
-        room.unchecked += pendingBytes
+        let records = pending
         (pending, pendingBytes) = ([], 0)
-        // The next turn is about as long, and an array that grows moves its entries.
-        pending.reserveCapacity(min(entries.count, Self.reservedEntries))
-        guard let journal, isWritable else { return keepInMemory(entries) }
+        // The next turn is about as long, and an array that grows moves its records.
+        pending.reserveCapacity(min(records.count, Self.reservedRecords))
+        guard let journal, isWritable else { return keepInMemory(records) }
         Failpoint.beforeCommit.hit()
         do throws(JournalError) {
-            try journal.commit(entries)
+            try journal.commit(records)
             Failpoint.afterCommit.hit()
-            for case .accepted in entries { sinceExpiry += 1 }
+            for case .accepted in records { sinceExpiry += 1 }
         } catch {
-            degrade(error)
-            return keepInMemory(entries)
+            say(error)
+            return keepInMemory(records)
         }
-        guard room.unchecked >= room.limits.transaction / 4 || room.isShort else { return }
-        do throws(JournalError) { try checkRoom() } catch { degrade(error) }
+        if let error = journal.indexFailure { say(error) }
     }
 
-    /// While the journal cannot be written, outcomes are kept in memory. Events are refused, and deleted from the file
-    /// in case they are in it.
-    private func keepInMemory(_ entries: [JournalEntry]) {
+    /// While the journal cannot be written, outcomes are kept in memory. Events are refused.
+    private func keepInMemory(_ entries: [Record]) {
         var failed = refusedInTurn
         for case .accepted(let event) in entries {
             failed.insert(event.id)
-            refused.append(event.id)
         }
-        var kept: [JournalEntry] = []
+        var kept: [Record] = []
         for var entry in entries {
             switch entry {
             case .accepted: continue
             // The daemon writes the current state later.
             case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones, .awaited, .awaitedGone,
-                .awaitedReplaced:
+                .allAwaitedGone, .start:
                 continue
             case .named: break
             case .bannerUp, .bannerGone, .allBannersGone: break
@@ -211,10 +198,7 @@ final class Storage {
                 if failed.contains(id) { continue }
             case .removed(var removal, let version):
                 // A value that was over when it came replaces nothing if it is refused.
-                if let version, failed.contains(version.id) {
-                    refused.append(removal.id)
-                    continue
-                }
+                if let version, failed.contains(version.id) { continue }
                 // The value will be removed, but the removal is not acknowledged and may be repeated, so its global id
                 // is dropped.
                 removal.origin = Origin()
@@ -239,54 +223,42 @@ final class Storage {
     ) {
         retries += 1
         do throws(JournalError) {
-            if room.isShort, isWritable { return try makeRoom(at: clock) }
             if let journal {
-                if !journal.isOpen { try journal.reopen(without: refused) }
+                if !journal.isOpen, try journal.reopen() { isReconcileDue = true }
             } else {
                 journal = try disk.openJournal()
+                isReconcileDue = true
             }
-            // The journal may have had these events until it was opened again.
-            backlog.drop(Set(refused))
-            refused = []
-            logDamage()
+            logSetAside()
             // Old events are deleted first, to make room.
-            if !disk.hasReserve { _ = try expireStep(at: clock) }
+            if isDiskFull { _ = try? expireStep(at: clock) }
             try journal?.probe()
-            try checkRoom(isRetry: true)
-            guard !room.isLow else { return }
-            try reconcile(undecided(), as: event, areAll: areAll, at: clock)
+            if isReconcileDue {
+                try reconcile(undecided(), as: event, areAll: areAll, at: clock)
+                isReconcileDue = false
+            }
             logLoss()
             try commitBacklog()
-            guard backlog.isEmpty else { return }
-            try makeRoom(at: clock)
+            if let error = journal?.indexFailure { throw error }
+            guard !degradation.isEmpty else { return }
+            degradation = ""
+            isDiskFull = false
+            logger.record(.journalRecovered)
+            onDegradation("")
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
-            journal?.stopWriting()
-            degrade(error)
+            if journal?.indexFailure == nil { journal?.stopWriting() }
+            say(error)
         }
     }
 
-    /// Writes what was kept in memory, some transactions at once, and none of them in parts. What a failure leaves stays there,
-    /// and so does what would take the room for deletions.
+    /// Writes what was kept in memory, some transactions at once, and none of them in parts. What a failure leaves stays there.
     private func commitBacklog() throws(JournalError) {
-        while true {
-            let (entries, transactions) = backlog.oldest(upTo: min(Self.keptAtOnce, entriesAtOnce))
-            guard transactions > 0, try hasRoom(forOutcomes: entries.count) else { return }
-            try journal?.commit(entries)
+        while !backlog.isEmpty {
+            let (records, transactions) = backlog.oldest(upTo: min(Self.keptAtOnce, portion))
+            try journal?.commit(records)
             backlog.removeOldest(transactions)
         }
-    }
-
-    /// Goes on with new events if there is room, after old ones are deleted where there is none.
-    private func makeRoom(at clock: WallClock) throws(JournalError) {
-        for _ in 0..<Self.expiryBatches {
-            try checkRoom(isRetry: true)
-            guard room.isShort, try expireStep(at: clock) else { break }
-        }
-        guard !room.isShort, !degradation.isEmpty else { return }
-        degradation = ""
-        logger.record(.journalRecovered)
-        onDegradation("")
     }
 
     /// Makes the undecided events of the file those of the daemon: the file may have been replaced or truncated.
@@ -303,15 +275,15 @@ final class Storage {
     private func rewrite(
         _ missing: [EventID], as event: (EventID) -> StoredEvent?, in journal: any EventStore
     ) throws(JournalError) {
-        var entries: [JournalEntry] = []
+        var entries: [Record] = []
         var bytes = 0
         for id in missing {
             if try !journal.holds(id), let event = event(id) {
                 entries.append(.accepted(event))
                 bytes += event.memoryCost
             }
-            let isFull = entries.count >= min(Self.rewrittenAtOnce, room.limits.entries)
-            guard isFull || bytes >= room.limits.transaction || id == missing.last else { continue }
+            let isFull = entries.count >= Self.rewrittenAtOnce || bytes >= Self.turnBytes
+            guard isFull || id == missing.last else { continue }
             try journal.commit(entries)
             rewritten += entries.count
             (entries, bytes) = ([], 0)
@@ -327,35 +299,37 @@ final class Storage {
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
         decision.isRead = true
         let lost = undecided.subtracting(backlog.decided).subtracting(unwritten).sorted()
-        for start in stride(from: 0, to: lost.count, by: entriesAtOnce) {
-            let ids = lost[start..<min(start + entriesAtOnce, lost.count)]
+        for start in stride(from: 0, to: lost.count, by: portion) {
+            let ids = lost[start..<min(start + portion, lost.count)]
             try journal.commit(ids.map { .decided($0, decision) })
         }
     }
 
     /// Logs once per file that it was set aside.
-    private func logDamage() {
-        guard let aside = journal?.setAside, aside != loggedDamage else { return }
-        loggedDamage = aside
-        logger.record(.journalDamaged, ["file": "\(aside)"])
+    private func logSetAside() {
+        guard let aside = journal?.setAside, aside != loggedAside else { return }
+        loggedAside = aside
+        logger.record(aside.isEarlier ? .journalOfEarlierBuild : .journalDamaged, ["file": "\(aside.file)"])
     }
 
-    /// Logs once per file that it was deleted, replaced or truncated.
+    /// Called when something happened to the names in the state directory. If the files of the journal have lost theirs, the
+    /// journal begins afresh, at the next retry, with what is in memory.
+    func namesChanged() {
+        guard let journal, journal.isReadable, !journal.isInPlace else { return }
+        isLost = true
+        journal.abandon()
+        say(.gone("its files were deleted, moved or replaced while notifyd had them open"))
+    }
+
+    /// Logs that the files were deleted, moved or replaced.
     private func logLoss() {
-        if let loss = journal?.takeLoss() {
-            let kept = loss.carriedOver.map { "\($0 + rewritten)" } ?? "\(rewritten), perhaps not all"
-            logger.record(.journalLost, ["file": "\(loss.file)", "kept": "\(kept)"])
-        }
+        if isLost { logger.record(.journalLost, ["directory": "\(disk.name)", "kept": "\(rewritten)"]) }
+        isLost = false
         rewritten = 0
     }
 
-    func degrade(_ error: JournalError) {
-        if error == .diskFull { releaseReserve() }
-        say(error)
-    }
-
     func say(_ error: JournalError) {
-        room.isDiskFull = error == .diskFull
+        isDiskFull = error == .diskFull
         let reason = disk.explanation(of: error)
         let words = "the journal in \(disk.name) cannot be written: \(reason)"
         guard words != degradation else { return }
@@ -364,19 +338,29 @@ final class Storage {
         onDegradation(words)
     }
 
+    /// Does a portion of the journal's own work, after a turn.
+    ///
+    /// - Returns: after which time there is more to do; `nil`: nothing, until the next commit.
+    func work() -> Duration? {
+        do throws(JournalError) { return try journal?.work() } catch {
+            say(error)
+            return nil
+        }
+    }
+
     /// Deletes a batch of old events, when retention is due.
     ///
     /// - Returns: whether there are more.
     func expire(at clock: WallClock) -> Bool {
-        guard let journal, journal.isOpen else { return false }
-        refillReserve(at: clock.now.instant)
+        // On a full disk it is part of each retry.
+        guard let journal, journal.isOpen, degradation.isEmpty else { return false }
         journal.advance(to: clock.reading)
         guard sinceExpiry >= Self.expiryInterval || journal.isRetentionDue else { return false }
         do throws(JournalError) {
             if try expireStep(at: clock) { return true }
             sinceExpiry = 0
         } catch {
-            degrade(error)
+            say(error)
         }
         return false
     }
@@ -412,11 +396,11 @@ final class Storage {
 
     /// - Throws: `Refusal.storageUnavailable`; the journal is then opened again at the next retry.
     private func write<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
-        guard let journal, journal.isOpen else { throw .storageUnavailable(degradation) }
+        guard let journal, journal.canDelete else { throw .storageUnavailable(degradation) }
         do throws(JournalError) {
             return try body(journal)
         } catch {
-            degrade(error)
+            say(error)
             throw .storageUnavailable(degradation)
         }
     }
@@ -429,7 +413,7 @@ final class Storage {
         do throws(JournalError) {
             return try journal.beginIntegrityCheck()
         } catch {
-            degrade(error)
+            say(error)
             return nil
         }
     }
@@ -439,7 +423,7 @@ final class Storage {
         do throws(JournalError) {
             try journal?.endIntegrityCheck(result)
         } catch {
-            degrade(error)
+            say(error)
         }
     }
 

@@ -1,12 +1,12 @@
 import Journal
 import Routing
 
-/// Makes journal entries of announcements and resolutions.
-struct JournalEntryBuilder {
+/// Makes records of announcements and resolutions.
+struct RecordBuilder {
     /// The unique name of the notification server, which its banner numbers belong to.
     let server: String?
 
-    func entry(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> JournalEntry {
+    func record(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> Record {
         .accepted(
             stored(event, window: announcement.window, accepted: clock.wall, expires: announcement.expires, clock))
     }
@@ -33,13 +33,13 @@ struct JournalEntryBuilder {
             expires: Expiry(wall: clock.moment(expires), uptime: expires.microseconds, boot: clock.boot))
     }
 
-    func entry(_ id: EventID, _ silence: Silence, _ clock: WallClock) -> JournalEntry {
+    func record(_ id: EventID, _ silence: Silence, _ clock: WallClock) -> Record {
         var decision = StoredDecision(outcome: .silent, resolved: clock.wall)
         decision.cause = silence.rawValue
         return .decided(id, decision)
     }
 
-    func entry(_ removal: ValueRemoval, leaving version: ValueVersion?, _ clock: WallClock) -> JournalEntry {
+    func record(_ removal: ValueRemoval, leaving version: ValueVersion?, _ clock: WallClock) -> Record {
         let stored = StoredRemoval(
             id: removal.id, topic: removal.topic, origin: removal.origin, published: removal.published,
             removed: clock.wall, cause: removal.cause)
@@ -47,13 +47,13 @@ struct JournalEntryBuilder {
     }
 
     /// - Parameter identity: the notification server and the bus that it is on.
-    func entry(_ banner: BannerID, first: EventID, isSummary: Bool, at identity: String?) -> JournalEntry? {
+    func record(_ banner: BannerID, first: EventID, isSummary: Bool, at identity: String?) -> Record? {
         identity.map {
             .bannerUp(StoredBanner(number: banner.rawValue, server: $0, first: first, isSummary: isSummary))
         }
     }
 
-    func entry(_ id: EventID, _ resolution: Resolution, by program: String?, _ clock: WallClock) -> JournalEntry {
+    func record(_ id: EventID, _ resolution: Resolution, by program: String?, _ clock: WallClock) -> Record {
         var decision = StoredDecision(outcome: resolution.outcome, resolved: clock.wall)
         decision.opened = resolution.opened.map { clock.moment($0) }
         decision.deadline = resolution.deadline.map { clock.moment($0) }
@@ -82,7 +82,7 @@ struct JournalEntryBuilder {
     }
 
     /// - Parameter quiet: the schedules in it are not stored, because the configuration has them, nor what the desktop says.
-    func entry(_ quiet: [Quiet], lifted: [ActiveSchedule.Period], _ clock: WallClock) -> JournalEntry {
+    func record(_ quiet: [Quiet], lifted: [ActiveSchedule.Period], _ clock: WallClock) -> Record {
         .quietReplaced(
             quiet.filter { $0.cause == .paused || $0.cause == .muted }.map { quiet in
                 StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: quiet.ends.map { end($0, clock) })
@@ -90,7 +90,7 @@ struct JournalEntryBuilder {
                 + lifted.map { StoredQuiet(topic: $0.topic, cause: .schedule, end: nil, began: $0.began) })
     }
 
-    func entry(_ snoozed: [Router.Snoozed], _ clock: WallClock) -> JournalEntry {
+    func record(_ snoozed: [Router.Snoozed], _ clock: WallClock) -> Record {
         .snoozesReplaced(snoozed.map { StoredSnooze(event: $0.id, end: end($0.due, clock)) })
     }
 

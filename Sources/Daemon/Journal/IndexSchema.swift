@@ -1,0 +1,186 @@
+import Foundation
+import GRDB
+import Routing
+
+/// The tables of the index. A row holds a record in the journal's own coding; the other columns are what is searched.
+enum IndexSchema {
+    /// The version of tables and records, in `PRAGMA user_version`.
+    static let version = 1
+
+    static let tables = """
+        CREATE TABLE event (
+            id INTEGER PRIMARY KEY, topic TEXT NOT NULL,
+            -- 0: undecided; below 10: unread.
+            outcome INTEGER NOT NULL,
+            -- The changes that accepted it and that gave it its outcome.
+            number INTEGER, decided INTEGER,
+            source TEXT, name TEXT, collapse TEXT,
+            -- The first event of the banner in which a shown event is, if it is another one.
+            shown_with INTEGER,
+            -- Whether it is the current value of its topic.
+            is_value INTEGER NOT NULL,
+            record BLOB NOT NULL
+        );
+        CREATE INDEX event_topic ON event(topic);
+        CREATE INDEX event_undecided ON event(topic) WHERE outcome = 0;
+        CREATE INDEX event_unread ON event(topic) WHERE outcome BETWEEN 1 AND 9;
+        CREATE INDEX event_decided ON event(decided) WHERE decided IS NOT NULL;
+        CREATE INDEX event_name ON event(source, name) WHERE name IS NOT NULL;
+        CREATE INDEX event_collapse ON event(topic, collapse) WHERE collapse IS NOT NULL AND outcome BETWEEN 0 AND 9;
+        CREATE INDEX event_shown_with ON event(shown_with) WHERE shown_with IS NOT NULL;
+        CREATE INDEX event_value ON event(topic) WHERE is_value = 1;
+        -- Changes that are no event and no outcome: starts, read marks, removals, and events that came late.
+        CREATE TABLE change (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
+        -- Everything else, by the keys of StateKey.
+        CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
+        PRAGMA user_version = \(version);
+        """
+
+    enum State { case empty, present, earlier, newer }
+
+    static func state(of queue: DatabaseQueue) throws -> State {
+        try queue.read { db in
+            let version = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+            if version > Self.version { return .newer }
+            let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
+            if isEmpty { return .empty }
+            return version == Self.version ? .present : .earlier
+        }
+    }
+
+    static func create(_ queue: DatabaseQueue) throws {
+        try queue.write { db in try db.execute(sql: tables) }
+    }
+
+    /// Verifies the definitions of the tables. A flipped bit in one would make every statement fail.
+    ///
+    /// - Throws: `JournalError.damaged` if the tables are not those of `tables`.
+    static func verify(_ queue: DatabaseQueue) throws {
+        guard try description(queue) == model.get() else { throw JournalError.damaged }
+    }
+
+    private static let model = Result {
+        let queue = try modelQueue.get()
+        try create(queue)
+        defer { try? queue.close() }
+        return try description(queue)
+    }
+
+    /// The connection stays allocated after it is closed: releasing a queue starts threads.
+    private static let modelQueue = Result { try DatabaseQueue() }
+
+    private static func description(_ queue: DatabaseQueue) throws -> Set<String> {
+        try queue.read { db in
+            let sql = "SELECT quote(type) || quote(name) || quote(tbl_name) || quote(sql) FROM sqlite_master"
+            return try String.fetchSet(db, sql: sql)
+        }
+    }
+}
+
+/// A row is not what was written.
+struct Damaged: Error {}
+
+extension EventState {
+    /// What is searched.
+    private struct Columns: Equatable {
+        var id, outcome: Int64
+        var number, decided, shownWith: Int64?
+        var topic: String
+        var source, name, collapse: String?
+        var isValue: Bool
+    }
+
+    private var columns: Columns {
+        let decision = event.decision
+        let shownWith = decision?.outcome == .shown ? decision?.shownWith : nil
+        return Columns(
+            id: Journal.number(event.id), outcome: Int64(decision?.code ?? 0), number: number, decided: decided,
+            shownWith: shownWith == event.id ? nil : shownWith.map(Journal.number), topic: event.topic.description,
+            source: event.origin.source, name: event.origin.source == nil ? nil : event.origin.eventID,
+            collapse: event.collapse, isValue: isValue)
+    }
+
+    /// Writes the row, in place of the one with this id.
+    func write(_ db: Database, by writer: inout RecordWriter) throws {
+        writer.removeAll()
+        write(to: &writer)
+        let columns = columns
+        let statement = try db.cachedStatement(
+            sql: """
+                INSERT OR REPLACE INTO event
+                    (id, topic, outcome, number, decided, source, name, collapse, shown_with, is_value, record)
+                VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                """)
+        try statement.execute(
+            arguments: [
+                columns.id, columns.topic, columns.outcome, columns.number, columns.decided, columns.source,
+                columns.name, columns.collapse, columns.shownWith, columns.isValue, DatabaseValue(blob: writer.bytes),
+            ])
+    }
+
+    /// Reads a row of the table `event`, all columns of it.
+    ///
+    /// - Throws: `Damaged` if the record is not what was written, or the other columns say something else.
+    init(_ row: Row) throws {
+        let state = try EventState(stored: row.bytes("record"))
+        let found = try Columns(
+            id: row.number("id"), outcome: row.number("outcome"), number: row.optionalNumber("number"),
+            decided: row.optionalNumber("decided"), shownWith: row.optionalNumber("shown_with"),
+            topic: row.text("topic"),
+            source: row.optionalText("source"), name: row.optionalText("name"), collapse: row.optionalText("collapse"),
+            isValue: row.number("is_value") != 0)
+        guard found == state.columns else { throw Damaged() }
+        self = state
+    }
+}
+
+extension EventState {
+    init(stored bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { try EventState(stored: $0) }
+    }
+}
+
+extension StateValue {
+    init(stored bytes: [UInt8]) throws {
+        self = try bytes.withUnsafeBytes { try StateValue(stored: $0) }
+    }
+}
+
+/// Columns of a row that is not trusted: a damaged file can hold any type in any column.
+extension Row {
+    private func value(_ column: String) throws -> DatabaseValue {
+        guard let value: DatabaseValue = self[column] else { throw Damaged() }
+        return value
+    }
+
+    func number(_ column: String) throws -> Int64 {
+        guard let number = try optionalNumber(column) else { throw Damaged() }
+        return number
+    }
+
+    func text(_ column: String) throws -> String {
+        guard let text = try optionalText(column) else { throw Damaged() }
+        return text
+    }
+
+    func bytes(_ column: String) throws -> [UInt8] {
+        guard case .blob(let data) = try value(column).storage else { throw Damaged() }
+        return [UInt8](data)
+    }
+
+    func optionalNumber(_ column: String) throws -> Int64? {
+        switch try value(column).storage {
+        case .null: nil
+        case .int64(let number): number
+        case .double, .string, .blob: throw Damaged()
+        }
+    }
+
+    func optionalText(_ column: String) throws -> String? {
+        switch try value(column).storage {
+        case .null: nil
+        case .string(let text): text
+        case .int64, .double, .blob: throw Damaged()
+        }
+    }
+}

@@ -1,0 +1,347 @@
+import DequeModule
+import GRDB
+import Routing
+
+/// Filling the index with what the log has.
+extension Journal {
+    /// Records of a portion at full load.
+    static let foldedAtOnce = 256
+    /// Records of a portion in idle time, which takes some 0.3 ms.
+    private static let foldedInIdleTime = 16
+    /// A portion has at most as many bytes for each of its records: it is smaller where events are large.
+    private static let foldedBytes = 2 << 10
+    /// How long records wait, in microseconds: mostly an event is decided by then, and its row is written once.
+    static let foldedAfter: Int64 = 1_000_000
+
+    /// Does a portion of the work that nobody waits for: filling the index, and making room in the log.
+    ///
+    /// - Returns: after which time there is more to do; `nil`: nothing, until the next commit.
+    public func work() throws(JournalError) -> Duration? {
+        guard isOpen, indexFailure == nil else { return nil }
+        if isFoldDue {
+            try foldPortion(Self.foldedInIdleTime)
+        } else if log?.prepare() == true {
+            return .zero
+        }
+        guard let oldest = pending.frames.first else { return nil }
+        return isFoldDue ? .zero : .microseconds(max(1, Self.foldedAfter - abs(realtime() - oldest.written)))
+    }
+
+    var isPendingLarge: Bool { pending.isLarge(inSegmentsOf: log?.segmentBytes ?? .max) }
+
+    private var isFoldDue: Bool {
+        guard let oldest = pending.frames.first else { return false }
+        return isPendingLarge || abs(realtime() - oldest.written) >= Self.foldedAfter
+    }
+
+    /// Writes everything that waits to the index.
+    ///
+    /// - Parameter leavingRoom: whether the disk must keep space for deletions. A deletion itself may use it.
+    func fold(leavingRoom: Bool = true) throws(JournalError) {
+        while !pending.isEmpty {
+            let limit = indexFailure == nil ? Self.foldedAtOnce * 4 : Self.foldedInIdleTime
+            try foldPortion(limit, leavingRoom: leavingRoom)
+        }
+    }
+
+    /// - Parameter limit: about how many records. A frame is written whole.
+    func foldPortion(_ limit: Int, leavingRoom: Bool = true) throws(JournalError) {
+        guard !pending.isEmpty else { return }
+        guard isInPlace else {
+            // What goes into a file that was deleted is lost; it is written again to the next one.
+            indexFailure = .gone("a file of the journal was deleted, moved or replaced")
+            throw indexFailure ?? .damaged
+        }
+        let hasRoom = leavingRoom ? try hasRoomInIndex() : true
+        guard hasRoom else {
+            indexFailure = .diskFull
+            throw .diskFull
+        }
+        // On a small disk a transaction takes little, and so does the write-ahead log of SQLite.
+        let limit = isSmallDisk ? min(limit, Self.foldedInIdleTime) : limit
+        var batch = FoldBatch(tombstones: tombstoneCount, globalIDs: globalIDs)
+        do throws(JournalError) {
+            try write { db in
+                var (records, bytes) = (0, 0)
+                for frame in self.pending.frames {
+                    for entry in frame.records { try self.apply(entry, of: frame.sequence, to: &batch, db) }
+                    batch.frames += 1
+                    records += frame.records.count
+                    bytes += frame.bytes
+                    if records >= limit || bytes >= limit * Self.foldedBytes { break }
+                }
+                try batch.flush(db)
+                let sequence = self.pending.frames[batch.frames - 1].sequence
+                try StateTable(db: db).put(.number(Int64(sequence)), at: .applied)
+            }
+        } catch {
+            indexFailure = error
+            guard error == .diskFull else { throw error }
+            // The write-ahead log of SQLite takes less once it is empty, and a small portion needs less.
+            guard limit > Self.foldedInIdleTime || !leavingRoom && log?.releaseSpare() == true else { throw error }
+            try checkpoint()
+            return try foldPortion(Self.foldedInIdleTime, leavingRoom: leavingRoom)
+        }
+        indexFailure = nil
+        (tombstoneCount, globalIDs) = (batch.tombstones, batch.globalIDs)
+        batch.succeeded(through: pending.lastSequence)
+        pending.removeFirst(batch.frames)
+        // The log keeps what is not in the file of the index. When it is full, the next frame needs a checkpoint.
+        try? makeRoomInLog()
+    }
+
+    /// Whether the index leaves space on the disk for deletions, or has enough in itself.
+    private func hasRoomInIndex() throws(JournalError) -> Bool {
+        guard let log else { return true }
+        let margin = 2 * log.segmentBytes
+        // A little more is needed to go on than to stop.
+        let needed = indexFailure == .diskFull ? margin + margin / 8 : margin
+        guard let free = FileCheck.freeSpace(directory), free < needed else { return true }
+        // The write-ahead log of SQLite may have the rest.
+        if unwrittenFrames == nil { try? checkpoint() }
+        guard let free = FileCheck.freeSpace(directory), free < needed else { return true }
+        let pages = try readIndex { db in try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 }
+        return free + pages * Self.pageSize >= needed
+    }
+
+    /// Has the log use a full segment again, once the index has what is in it.
+    private func makeRoomInLog() throws(JournalError) {
+        guard let full = log?.oldestFull, full <= appliedSequence else { return }
+        if isCheckpointingPaused {
+            // The check may go on as long as there is a segment to write to.
+            guard log?.isCrowded == true else { return }
+            try cancelIntegrityCheck()
+        }
+        try checkpoint()
+    }
+
+    /// The last frame that the index has.
+    private var appliedSequence: UInt64 {
+        pending.frames.first.map { $0.sequence - 1 } ?? log?.lastSequence ?? 0
+    }
+
+    /// Writes the write-ahead log of SQLite to the index, and syncs both; the log needs nothing of it any more.
+    func checkpoint() throws(JournalError) {
+        guard let queue, !isCheckpointingPaused, !isReadOnly else { return }
+        dropUnwritten()
+        do {
+            _ = try queue.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+        } catch {
+            throw giveUp(error)
+        }
+        log?.release(through: appliedSequence)
+    }
+
+    // MARK: Applying
+
+    func apply(
+        _ entry: LogRecord, of sequence: UInt64, to batch: inout FoldBatch, _ db: Database
+    ) throws {
+        let states = StateTable(db: db)
+        switch entry.record {
+        case .accepted(let event):
+            try accept(event, entry, to: &batch, db)
+        case .decided(let id, let decision):
+            guard !batch.hasOutcome(of: id, pending.arrival(id), as: sequence) else { return }
+            let isThere = try batch.change(id, db) { state in
+                state.event.decision = decision
+                state.decided = entry.number ?? state.decided
+            }
+            // A start says the highest number, also if it is that of a deleted event.
+            if !isThere, let number = entry.number {
+                try keepHole(number, db)
+                numbers.lastHole = max(numbers.lastHole ?? 0, number)
+            }
+        case .claimed(let id, let claim):
+            try batch.change(id, db) { state in
+                if state.claims.count < Self.claimsOfOneEvent { state.claims.append(claim) }
+            }
+        case .named(let claimant, let program, let id):
+            let hasOutcome = batch.hasOutcome(of: id, pending.arrival(id), as: sequence)
+            try batch.change(id, db) { state in
+                if !hasOutcome, state.event.decision?.claimant == claimant { state.event.decision?.program = program }
+                for index in state.claims.indices where state.claims[index].claimant == claimant {
+                    state.claims[index].program = program
+                }
+            }
+        case .read(let id, let claimant, let moment, let place):
+            try batch.change(id, db) { $0.isMarkedRead = true }
+            try insert(
+                ChangeRow(
+                    number: entry.number ?? 0, kind: .read, event: id, claimant: claimant, moment: moment,
+                    origin: Origin(via: place.via), device: place.device), db)
+        case .quietReplaced(let quiet): try states.put(.quiet(quiet), at: .quiet)
+        case .snoozesReplaced(let snoozes): try states.put(.snoozes(snoozes), at: .snoozes)
+        case .digestsReplaced(let digests): try states.put(.digests(digests), at: .digests)
+        case .bannerUp(let banner):
+            try states.put(.banner(banner), at: .banner(banner.number))
+        case .bannerGone(let number): try states.remove(.banner(number))
+        case .allBannersGone: try states.removeAll(.banner)
+        case .awaited(let awaited):
+            try states.put(.awaited(awaited), at: .awaited(awaited.origin))
+            try keepHole(entry.number ?? 0, db)
+        case .awaitedGone(let origin): try states.remove(.awaited(origin))
+        case .allAwaitedGone: try states.removeAll(.awaited)
+        case .removed(let removal, let version): try remove(removal, leaving: version, entry, to: &batch, db)
+        case .tombstones(let tombstones):
+            for tombstone in tombstones {
+                guard case .tombstone(let present)? = try? states.value(at: .tombstone(tombstone.topic)),
+                    present.removal >= tombstone.removal
+                else {
+                    try put(tombstone, to: &batch, db)
+                    continue
+                }
+            }
+        case .start(let last, let moment):
+            try insert(
+                ChangeRow(
+                    number: entry.number ?? 0, kind: .start, event: EventID(0), moment: moment,
+                    published: Int64(clamping: last)), db)
+        }
+    }
+
+    private func accept(_ event: StoredEvent, _ entry: LogRecord, to batch: inout FoldBatch, _ db: Database) throws {
+        if event.retained { try clearValue(of: event.topic, in: &batch, db) }
+        batch.insert(event, pending.arrival(event.id), number: entry.isLate ? nil : entry.number)
+        guard entry.isLate else { return }
+        try insert(
+            ChangeRow(number: entry.number ?? 0, kind: .accepted, event: event.id, moment: event.accepted), db)
+    }
+
+    /// A topic has no current value any more.
+    private func clearValue(of topic: Topic, in batch: inout FoldBatch, _ db: Database) throws {
+        // It may be one of this batch.
+        try batch.flush(db)
+        let ids = try Int64.fetchAll(
+            db.cachedStatement(sql: "SELECT id FROM event WHERE is_value = 1 AND topic = ?"),
+            arguments: [topic.description])
+        for id in ids { try batch.change(EventID(UInt64(bitPattern: id)), db) { $0.isValue = false } }
+    }
+
+    private func remove(
+        _ removal: StoredRemoval, leaving version: ValueVersion?, _ entry: LogRecord, to batch: inout FoldBatch,
+        _ db: Database
+    ) throws {
+        try keepLastID(removal.id, db)
+        try insert(
+            ChangeRow(
+                number: entry.number ?? 0, kind: removal.cause == .replaced ? .replaced : .removed, event: removal.id,
+                topic: removal.topic, moment: removal.removed, published: removal.published, origin: removal.origin), db
+        )
+        if let version {
+            try clearValue(of: removal.topic, in: &batch, db)
+            try put(Tombstone(topic: removal.topic, version: version, removal: removal.id), to: &batch, db)
+        }
+        try keepGlobalID(removal.origin, of: removal.id, accepted: removal.removed, &batch.globalIDs, db)
+    }
+
+    /// Takes the place of the topic's earlier one. Those that are too old or too many are deleted from time to time.
+    private func put(_ tombstone: Tombstone, to batch: inout FoldBatch, _ db: Database) throws {
+        let states = StateTable(db: db)
+        let key = StateKey.tombstone(tombstone.topic)
+        if try !states.contains(key) { batch.tombstones += 1 }
+        try states.put(.tombstone(tombstone), at: key)
+        guard batch.tombstones > limits.removals + limits.removals / 8 else { return }
+        let excess = try tombstones(db).prefix(batch.tombstones - limits.removals)
+        for tombstone in excess { try states.remove(.tombstone(tombstone.topic)) }
+        batch.tombstones -= excess.count
+    }
+
+    /// No id is given out twice, also if that of no event is the last one.
+    func keepLastID(_ id: EventID, _ db: Database) throws {
+        let states = StateTable(db: db)
+        if case .number(let last)? = try? states.value(at: .lastID), last >= Self.number(id), last < 1 << 62 { return }
+        try states.put(.number(Self.number(id)), at: .lastID)
+    }
+
+    /// Keeps the global id of a removal or of a forgotten event, and deletes the oldest if there are too many.
+    func keepGlobalID(
+        _ origin: Origin, of id: EventID, accepted: Int64, _ count: inout Int, _ db: Database
+    ) throws {
+        guard origin.isGlobalID else { return }
+        let states = StateTable(db: db)
+        if try !states.contains(.globalID(id)) { count += 1 }
+        try states.put(
+            .removal(
+                NamedPush(origin: Origin(source: origin.source, eventID: origin.eventID), id: id), accepted: accepted),
+            at: .globalID(id))
+        if count > limits.globalIDs { count -= try states.removeFirst(count - limits.globalIDs, of: .globalID) }
+    }
+
+    func insert(_ row: ChangeRow, _ db: Database) throws {
+        var writer = RecordWriter()
+        StateValue.change(row).write(to: &writer)
+        try db.cachedStatement(sql: "INSERT OR REPLACE INTO change (number, record) VALUES (?, ?)")
+            .execute(arguments: [row.number, DatabaseValue(blob: writer.bytes)])
+    }
+}
+
+/// The events of a portion, each written once at its end.
+struct FoldBatch {
+    private var states: [EventID: EventState] = [:]
+    /// In the order in which they are written.
+    private var changed: [EventID] = []
+    /// Events that get the outcome that they have after all frames.
+    private var arrivals: [Pending.Arrival] = []
+    private var inserted: Set<EventID> = []
+    private var writer = RecordWriter()
+    /// The frames that are applied.
+    var frames = 0
+    var tombstones: Int
+    var globalIDs: Int
+
+    init(tombstones: Int, globalIDs: Int) {
+        self.tombstones = tombstones
+        self.globalIDs = globalIDs
+    }
+
+    /// An event with its present outcome, whose record may be in a later frame.
+    mutating func insert(_ event: StoredEvent, _ arrival: Pending.Arrival?, number: Int64?) {
+        var state = EventState(event: event, number: number, isValue: event.retained)
+        if let arrival {
+            state.event.decision = arrival.event.decision
+            state.decided = arrival.decided
+            arrivals.append(arrival)
+            inserted.insert(event.id)
+        }
+        set(state)
+    }
+
+    /// Whether the index has the outcome that a frame tells, or a later one.
+    func hasOutcome(of id: EventID, _ arrival: Pending.Arrival?, as sequence: UInt64) -> Bool {
+        inserted.contains(id) || arrival?.indexedThrough.map { $0 >= sequence } ?? false
+    }
+
+    /// Changes an event, if there is one: it may have been deleted.
+    ///
+    /// - Returns: whether there is one.
+    @discardableResult
+    mutating func change(_ id: EventID, _ db: Database, _ body: (inout EventState) -> Void) throws -> Bool {
+        guard var state = try states[id] ?? Self.state(of: id, db) else { return false }
+        body(&state)
+        set(state)
+        return true
+    }
+
+    private mutating func set(_ state: EventState) {
+        if states.updateValue(state, forKey: state.event.id) == nil { changed.append(state.event.id) }
+    }
+
+    private static func state(of id: EventID, _ db: Database) throws -> EventState? {
+        let row = try Row.fetchOne(
+            db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [Journal.number(id)])
+        // A damaged row stays what it is.
+        return row.flatMap { try? EventState($0) }
+    }
+
+    mutating func flush(_ db: Database) throws {
+        for id in changed { try states[id]?.write(db, by: &writer) }
+        changed = []
+        states = [:]
+    }
+
+    /// The portion is written, and the frames after it up to this one were looked at.
+    func succeeded(through sequence: UInt64) {
+        for arrival in arrivals { arrival.indexedThrough = sequence }
+    }
+}

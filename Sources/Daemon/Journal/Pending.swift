@@ -1,0 +1,147 @@
+import DequeModule
+import Routing
+
+/// What the log has and the index has not: frames of records, and what they say of events.
+///
+/// Reads that concern a single event are answered from here; the others have the index filled first.
+struct Pending {
+    struct Frame {
+        let sequence: UInt64
+        let records: [LogRecord]
+        /// Bytes in the log.
+        let bytes: Int
+        /// When it was written, in microseconds since the epoch.
+        let written: Int64
+    }
+
+    /// An event that was accepted in one of the frames, as it is after all of them.
+    final class Arrival {
+        fileprivate(set) var event: StoredEvent
+        /// The number of the change that gave it its outcome.
+        fileprivate(set) var decided: Int64?
+        /// Whether it has a read mark of its own.
+        fileprivate(set) var isMarkedRead = false
+        /// The last frame that says something of it.
+        fileprivate var last: UInt64
+        /// The index has its outcome as it was after this frame; `nil`: the index does not have the event.
+        var indexedThrough: UInt64?
+
+        fileprivate init(_ event: StoredEvent, in sequence: UInt64) {
+            self.event = event
+            last = sequence
+        }
+    }
+
+    private(set) var frames: Deque<Frame> = []
+    /// The number of records.
+    private(set) var count = 0
+    private(set) var bytes = 0
+    private var arrivals: [EventID: Arrival] = [:]
+    private var names: [Origin: EventID] = [:]
+    /// Other events that a frame says something of: the last such frame, and whether one of them decides it.
+    private var changed: [EventID: (last: UInt64, isDecided: Bool)] = [:]
+
+    var isEmpty: Bool { frames.isEmpty }
+    /// Whether the index should get some of it, whoever waits: it would make reads slow, and fill the log.
+    func isLarge(inSegmentsOf segmentBytes: Int) -> Bool { count >= 1024 || bytes >= min(1 << 20, segmentBytes / 2) }
+    var lastSequence: UInt64 { frames.last?.sequence ?? 0 }
+
+    /// The number of events that the index does not have.
+    var arrivalCount: Int { arrivals.values.count { $0.indexedThrough == nil } }
+
+    /// An event that the index does not have, or not as it is.
+    func arrival(_ id: EventID) -> Arrival? { arrivals[id] }
+
+    /// Whether the index has an event, but not as it is.
+    func isChanged(_ id: EventID) -> Bool { changed[id] != nil }
+
+    /// Whether an event gets an outcome by a frame that waits.
+    func decides(_ id: EventID) -> Bool {
+        if let arrival = arrivals[id] { return arrival.event.decision != nil }
+        return changed[id]?.isDecided ?? false
+    }
+
+    /// Whether events up to an id wait that the index does not have.
+    func hasArrivals(upTo last: EventID) -> Bool {
+        arrivals.contains { $0.key <= last && $0.value.indexedThrough == nil }
+    }
+
+    /// An event was deleted from the index.
+    mutating func deleted(_ id: EventID) {
+        guard let arrival = arrivals.removeValue(forKey: id) else { return }
+        changed[id] = (arrival.last, false)
+    }
+
+    /// An event that was accepted with this global name.
+    func event(named origin: Origin) -> EventID? { names[origin] }
+
+    mutating func append(_ frame: Frame) {
+        frames.append(frame)
+        count += frame.records.count
+        bytes += frame.bytes
+        for record in frame.records { note(record, in: frame.sequence) }
+    }
+
+    private mutating func note(_ entry: LogRecord, in sequence: UInt64) {
+        switch entry.record {
+        case .accepted(let event):
+            arrivals[event.id] = Arrival(event, in: sequence)
+            // The first one has the name.
+            if event.origin.isGlobalID, names[event.origin] == nil { names[event.origin] = event.id }
+        case .decided(let id, let decision):
+            guard let arrival = touch(id, in: sequence) else {
+                changed[id]?.isDecided = true
+                return
+            }
+            arrival.event.decision = decision
+            arrival.decided = entry.number ?? arrival.decided
+        case .named(let claimant, let program, let id):
+            guard let arrival = touch(id, in: sequence), arrival.event.decision?.claimant == claimant else { return }
+            arrival.event.decision?.program = program
+        case .read(let id, by: _, at: _, from: _): touch(id, in: sequence)?.isMarkedRead = true
+        case .claimed(let id, _): _ = touch(id, in: sequence)
+        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp, .bannerGone, .allBannersGone, .awaited,
+            .awaitedGone, .allAwaitedGone, .removed, .tombstones, .start:
+            break
+        }
+    }
+
+    private mutating func touch(_ id: EventID, in sequence: UInt64) -> Arrival? {
+        guard let arrival = arrivals[id] else {
+            changed[id] = (sequence, changed[id]?.isDecided ?? false)
+            return nil
+        }
+        arrival.last = sequence
+        return arrival
+    }
+
+    /// Forgets frames that the index has now.
+    mutating func removeFirst(_ number: Int) {
+        guard let last = frames.prefix(number).last?.sequence else { return }
+        for frame in frames.prefix(number) {
+            count -= frame.records.count
+            bytes -= frame.bytes
+            for record in frame.records { remove(record, through: last) }
+        }
+        frames.removeFirst(number)
+    }
+
+    private mutating func remove(_ entry: LogRecord, through last: UInt64) {
+        switch entry.record {
+        case .accepted(let event):
+            if names[event.origin] == event.id { names[event.origin] = nil }
+            removeArrival(event.id, through: last)
+        case .decided(let id, _), .named(_, _, let id), .read(let id, by: _, at: _, from: _),
+            .claimed(let id, _):
+            removeArrival(id, through: last)
+            if let change = changed[id], change.last <= last { changed[id] = nil }
+        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp, .bannerGone, .allBannersGone, .awaited,
+            .awaitedGone, .allAwaitedGone, .removed, .tombstones, .start:
+            break
+        }
+    }
+
+    private mutating func removeArrival(_ id: EventID, through last: UInt64) {
+        if let arrival = arrivals[id], arrival.last <= last { arrivals[id] = nil }
+    }
+}

@@ -1,7 +1,0 @@
-import NotifyFuzzing
-
-@_cdecl("LLVMFuzzerTestOneInput")
-public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    fuzzRow([UInt8](UnsafeBufferPointer(start: start, count: count)))
-    return 0
-}
