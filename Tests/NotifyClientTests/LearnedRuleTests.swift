@@ -21,8 +21,10 @@ struct LearnedRuleTests {
         ("Writer 7.4.1: Post 27", #"title = "^Writer [0-9.]+: Post (?<id>[0-9]+)$""#, "/post/27"),
         ("Writer 7.4", #"title = "^Writer (?<id>[0-9]+)\\.""#, "/post/7"),
         ("27", #"title = "^(?<id>[0-9]+)$""#, "/post/27"),
+        ("Board: #größe (3)", ##"title = "#(?<id>[\\w-]+)""##, "/post/größe"),
+        ("Post #27", ##"title = "^Post #(?<id>[0-9]+)$""##, "/post/27"),
     ])
-    func theNumberOfTheTitleIsTaken(_ text: String, _ line: String, _ topic: String) throws {
+    func theNumberOrTheRoomOfTheTitleIsTaken(_ text: String, _ line: String, _ topic: String) throws {
         let learned = try title(text)
         #expect(learned.line == line && learned.topic == topic)
     }
@@ -35,7 +37,7 @@ struct LearnedRuleTests {
         #expect(fit?.topic.map { "\($0)" } == "/post/28")
     }
 
-    @Test(arguments: ["Lounge", "(3) Lounge"]) func aTitleWithoutANumberGivesNone(_ text: String) {
+    @Test(arguments: ["Lounge", "(3) Lounge"]) func aTitleWithoutEitherGivesNone(_ text: String) {
         #expect(throws: (any Error).self) { try title(text) }
     }
 }

@@ -11,17 +11,13 @@ struct LearnedRule {
     let text: String
 
     /// - Parameters:
-    ///   - topic: a pattern with one capture at most, for which the first number in the title stands.
+    ///   - topic: a pattern with one capture at most, for which the room in the title stands, or the first number.
     ///   - state: when it holds its screen; `nil` leaves it out.
     ///   - withTitle: whether only windows with this title fit.
     init(for window: FocusInfo.FocusedWindow, topic: String, state: State?, withTitle: Bool) throws {
         let app = window.app.isEmpty ? window.instance : window.app
         var lines = try Self.head(
-            "[[screen]]", app, window.title, topic, isExact: withTitle || app.isEmpty, capturing: Self.pattern
-        ) { name in
-            "The title of the window has no number for the {\(name)} of the topic: “\(Terminal.plain(window.title))”. "
-                + "Write the rule by hand: notifyd-focus.toml(5)."
-        }
+            "[[screen]]", app, window.title, topic, isExact: withTitle, page: "notifyd-focus.toml(5)")
         if let state { lines.append("state = \(Self.quoted(state.rawValue))") }
         text = lines.joined(separator: "\n")
     }
@@ -32,14 +28,8 @@ struct LearnedRule {
     ///   - keep: how long its text stays; `nil` leaves it out.
     ///   - isShared: whether other devices get it.
     init(for sighting: DesktopInfo.Sighting, topic: String?, keep: Duration?, isShared: Bool) throws {
-        let title = sighting.notice.title
         var lines = try Self.head(
-            "[[app]]", sighting.program, title, topic, isExact: sighting.program.isEmpty,
-            capturing: { Self.room($0, capturing: $1) ?? Self.pattern($0, capturing: $1) },
-            complaint: { name in
-                "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
-                    + "“\(Terminal.plain(title))”. Write the rule by hand: notifyd-desktop.toml(5)."
-            })
+            "[[app]]", sighting.program, sighting.notice.title, topic, isExact: false, page: "notifyd-desktop.toml(5)")
         if let keep { lines.append("keep = \(Self.quoted(keep.text))") }
         if isShared { lines.append("share = true") }
         text = lines.joined(separator: "\n")
@@ -48,22 +38,22 @@ struct LearnedRule {
     /// The lines by which a rule fits, and that of its topic.
     ///
     /// - Parameters:
-    ///   - isExact: whether only this title fits, where the topic has no capture.
-    ///   - pattern: for a title and the name of a capture; `nil` if the title has nothing for it.
-    ///   - complaint: about such a title, for the name.
+    ///   - isExact: whether only this title fits, where the topic has no capture. So it is where no program is known.
+    ///   - page: of the manual, for those who have to write the rule by hand.
     private static func head(
-        _ table: String, _ app: String, _ title: String, _ topic: String?, isExact: Bool,
-        capturing pattern: (String, String) -> String?, complaint: (String) -> String
+        _ table: String, _ app: String, _ title: String, _ topic: String?, isExact: Bool, page: String
     ) throws -> [String] {
         var lines = [table]
         if !app.isEmpty { lines.append("app = \(quoted(app))") }
         if let name = try topic.flatMap({ try TopicPattern($0).captureNames.first }) {
-            guard let pattern = pattern(title, name) else {
-                Terminal.complain(complaint(name))
+            guard let pattern = room(title, capturing: name) ?? pattern(title, capturing: name) else {
+                Terminal.complain(
+                    "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
+                        + "“\(Terminal.plain(title))”. Write the rule by hand: \(page).")
                 throw ExitCode.badData
             }
             lines.append("title = \(quoted(pattern))")
-        } else if isExact {
+        } else if isExact || app.isEmpty {
             lines.append("title = \(quoted("^" + escaped(title.unicodeScalars[...]) + "$"))")
         }
         if let topic { lines.append("topic = \(quoted(topic))") }
@@ -78,10 +68,9 @@ struct LearnedRule {
 
     /// A capture for the name of a room, which chat programs write behind a #.
     private static func room(_ title: String, capturing name: String) -> String? {
-        let room = title.unicodeScalars.drop { $0 != "#" }.dropFirst().prefix {
-            $0.isASCII && ($0.properties.isAlphabetic || isDigit($0) || $0 == "-" || $0 == "_")
-        }
-        return room.isEmpty ? nil : "#(?<\(name)>[A-Za-z0-9_-]+)"
+        let first = title.unicodeScalars.drop { $0 != "#" }.dropFirst().first
+        guard let first, first.properties.isAlphabetic else { return nil }
+        return "#(?<\(name)>[\\w-]+)"
     }
 
     /// A string of JSON is a basic string of TOML too.
