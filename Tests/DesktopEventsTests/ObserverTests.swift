@@ -151,6 +151,31 @@ struct ObserverTests {
         #expect(observer.ended(.number(7), reason: 1) == [.withdraw(name)])
     }
 
+    @Test(arguments: [1, 4] as [UInt32]) mutating func whatHasGoneByItselfCanBeTakenBackOnce(_ reason: UInt32) {
+        let (name, _) = show(7)
+        _ = observer.ended(.number(7), reason: reason)
+        #expect(observer.closingRequested(.number(7)) == [.withdraw(name)])
+        #expect(observer.closingRequested(.number(7)).isEmpty)
+    }
+
+    @Test mutating func whatIsMutedOrSnoozedCanBeTakenBackAndDoesNotComeAgain() {
+        let (name, _) = show(7)
+        _ = observer.decided(name.eventID, "muted")
+        _ = observer.closingRequested(.number(7))
+        _ = observer.ended(.number(7), reason: 3)
+        #expect(observer.closingRequested(.number(7)) == [.withdraw(name)])
+        #expect(observer.decided(name.eventID, "shown").isEmpty)
+    }
+
+    @Test mutating func whatHasANewBannerInItsPlaceIsNotTakenBackWithThat() {
+        let (first, _) = show(7)
+        _ = observer.ended(.number(7), reason: 1)
+        let (second, _) = show(7, Self.notice("Again"))
+        #expect(observer.closingRequested(.number(7)).isEmpty)
+        #expect(observer.ended(.number(7), reason: 3) == [.withdraw(second)])
+        #expect(first != second)
+    }
+
     // MARK: The user
 
     @Test mutating func aBannerThatTheUserClosesIsDismissed() {

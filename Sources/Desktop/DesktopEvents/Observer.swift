@@ -76,7 +76,7 @@ public struct Observer: Sendable {
     /// How long an event waits for the number of its banner, and how long the number is of use when it comes later.
     private static let patience = (publish: Duration.milliseconds(2000), number: Duration.seconds(60))
     /// Calls without an answer, banners that are up, and what is remembered of what came.
-    private static let most = (calls: 1024, banners: 4096, sightings: 64, snoozed: 256)
+    private static let most = (calls: 1024, banners: 4096, sightings: 64, snoozed: 256, gone: 1024)
     /// The same text of another source within this time, in microseconds, is the same notification.
     private static let sameTime: Int64 = 10_000_000
 
@@ -104,6 +104,9 @@ public struct Observer: Sendable {
     /// What was closed and may come back.
     private var hidden: [String: (name: DesktopName, notice: Notice, topic: Topic)] = [:]
     private var hiddenOrder: [String] = []
+    /// What has gone by itself, or was closed for a while: its program may take it back later.
+    private var gone: [BannerKey: DesktopName] = [:]
+    private var goneOrder: Deque<BannerKey> = []
     /// Rows of the journal, by `event-id`, of banners that are up.
     private var rows: [String: UInt64] = [:]
     private var lastRow: UInt64 = 0
@@ -129,6 +132,7 @@ public struct Observer: Sendable {
         let before = server
         server = ServerID(bus: before.bus, name: owner)
         (banners, keys, ages, rows, hidden, hiddenOrder) = ([:], [:], [], [:], [:], [])
+        (gone, goneOrder) = ([:], [])
         // What waits for a server that the bus starts is answered by that one.
         guard !before.name.isEmpty else { return [] }
         var effects: [Effect] = []
@@ -177,6 +181,10 @@ public struct Observer: Sendable {
 
     /// A program takes back what it has shown; the server may refuse.
     public mutating func closingRequested(_ key: BannerKey) -> [Effect] {
+        if banners[key] == nil, let name = gone.removeValue(forKey: key) {
+            hidden[name.eventID] = nil
+            return [.withdraw(name)]
+        }
         guard case .gtk = key else {
             banners[key]?.isClosedByProgram = true
             return []
@@ -197,18 +205,24 @@ public struct Observer: Sendable {
             }
             return []
         }
-        if banner.isClosing { return [] }
+        if banner.isClosing {
+            keepIfHidden(banner, key)
+            return []
+        }
         switch reason {
         case 2: return banner.presses.isEmpty ? [.dismiss(banner.name)] : []
         case 3: return [.withdraw(banner.name)]
-        default: return banner.isClosedByProgram ? [.withdraw(banner.name)] : []
+        default:
+            if banner.isClosedByProgram { return [.withdraw(banner.name)] }
+            keep(banner, key)
+            return []
         }
     }
 
     /// The server has answered the call that closes a banner. Not all of them say by a signal that it is gone.
     public mutating func closed(_ key: BannerKey) {
         // Something else may be up in its place meanwhile.
-        if banners[key]?.isClosing == true { forget(key) }
+        if banners[key]?.isClosing == true, let banner = forget(key) { keepIfHidden(banner, key) }
     }
 
     /// The user has pressed a button of a banner. The server closes it then, unless it is resident.
@@ -285,7 +299,10 @@ public struct Observer: Sendable {
             effects.append(.invoke(key, action: action))
         }
         effects.append(.close(key))
-        if case .gtk = key { forget(key) }
+        if case .gtk = key {
+            forget(key)
+            keepIfHidden(banner, key)
+        }
         return effects
     }
 
@@ -431,6 +448,7 @@ public struct Observer: Sendable {
         see(notice, decision, call.time)
         // What the banner showed before is not there any more.
         let before = key.flatMap { forget($0) }
+        if let key { gone[key] = nil }
         guard case .take(let route) = decision else {
             if key == nil { drop(id) }
             return []
@@ -450,6 +468,7 @@ public struct Observer: Sendable {
 
     private mutating func remember(_ banner: Banner, as key: BannerKey) {
         forget(key)
+        gone[key] = nil
         lastAge += 1
         var banner = banner
         banner.age = lastAge
@@ -473,6 +492,18 @@ public struct Observer: Sendable {
         hidden[banner.name.eventID] = (banner.name, banner.notice, banner.topic)
         hiddenOrder.append(banner.name.eventID)
         if hiddenOrder.count > Self.most.snoozed { hidden[hiddenOrder.removeFirst()] = nil }
+    }
+
+    private mutating func keepIfHidden(_ banner: Banner, _ key: BannerKey) {
+        if hidden[banner.name.eventID] != nil { keep(banner, key) }
+    }
+
+    private mutating func keep(_ banner: Banner, _ key: BannerKey) {
+        gone[key] = banner.name
+        goneOrder.append(key)
+        if goneOrder.count > Self.most.gone, let oldest = goneOrder.popFirst(), !goneOrder.contains(oldest) {
+            gone[oldest] = nil
+        }
     }
 
     private mutating func showAgain(_ eventID: String) -> [Effect] {
