@@ -102,6 +102,32 @@ struct FullIndexTests {
         }
     }
 
+    /// It may come behind the position that a walk has reached.
+    @Test func whatTheIndexGetsDuringAWalkIsForgottenToo() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for id: UInt64 in [11, 12, 13, 14] {
+                try journal.commit([.accepted(try sample(id)), .decided(EventID(id), shown)])
+            }
+            let first = try journal.forget(.all, after: .init(before: .all), upTo: EventID(50), limit: 2)
+            let fault = fault(of: journal)
+            fault.error = .diskFull
+            for id: UInt64 in [1, 2] { try journal.commit([.accepted(try sample(id)), .decided(EventID(id), shown)]) }
+            #expect(throws: JournalError.diskFull) {
+                try journal.forget(.all, after: try #require(first.position), upTo: EventID(50), limit: 2)
+            }
+            fault.error = nil
+            try journal.probe()
+            var gone = first.ids
+            var position = first.position
+            while let next = position {
+                let found = try journal.forget(.all, after: next, upTo: EventID(50), limit: 2)
+                (gone, position) = (gone + found.ids, found.position)
+            }
+            #expect(Set(gone.map(\.rawValue)) == [1, 2, 11, 12, 13, 14])
+        }
+    }
+
     /// As SQLite says it, and not we.
     @Test func whatHasNoRoomInTheIndexWaitsInTheLog() throws {
         try withFolder { folder in

@@ -17,12 +17,19 @@ extension Journal {
     public func forget(
         _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (ids: [EventID], position: UnreadPosition?) {
-        // Where the index cannot become larger, deletions make room in it. What waited is looked at from the beginning.
-        let waits = pending.hasArrivals(upTo: last)
+        // Where the index cannot become larger, deletions make room in it.
         try? fold()
         // Only what is in the file can be deleted.
         dropUnwritten()
-        let start = waits && pending.isEmpty ? UnreadPosition(before: topic) : position
+        if pending.isEmpty, isForgetWaiting {
+            isForgetWaiting = false
+            forgetPass += 1
+        } else if pending.hasArrivals(upTo: last) {
+            isForgetWaiting = true
+        }
+        // What waited is looked at from the beginning.
+        var start = position.pass ?? forgetPass == forgetPass ? position : UnreadPosition(before: topic)
+        start.pass = forgetPass
         var found = try forgettable(topic, after: start, upTo: last, limit: limit)
         if found.position == nil, pending.hasArrivals(upTo: last) {
             if found.ids.isEmpty { try fold(leavingRoom: false) }
@@ -75,7 +82,7 @@ extension Journal {
                 let next = try String.fetchOne(
                     db.cachedStatement(sql: Self.nextForgettable), arguments: [start, end])
                 guard let next else { return (ids, nil) }
-                position = UnreadPosition(next, EventID(0))
+                (position.topic, position.id) = (next, EventID(0))
                 examined += 1
             }
         }

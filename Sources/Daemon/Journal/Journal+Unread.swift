@@ -112,6 +112,8 @@ extension Journal {
     public struct UnreadPosition: Sendable, Equatable {
         public var topic: String
         public var id: EventID
+        /// What was waiting for the index when the walk began; see `Journal.forgetPass`.
+        var pass: Int?
 
         /// The position before everything at or below a topic.
         public init(before topic: TopicPrefix) {

@@ -106,6 +106,10 @@ public final class Journal {
     var isCheckpointingPaused = false
     /// The number of events, as far as it was known, when the integrity check began.
     var countAtCheck = 0
+    /// Grows when the index has got events that waited while others were forgotten: they may be behind the position of the walk.
+    var forgetPass = 0
+    /// Whether there are such events.
+    var isForgetWaiting = false
     /// Whether nothing was forgotten since the pages were scrubbed last, in this process.
     public internal(set) var isScrubbed = false
     /// The pages before this one have been scrubbed since then; counted from 1.
