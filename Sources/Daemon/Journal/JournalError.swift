@@ -31,7 +31,7 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
             "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of the unit), restart notifyd"
         case .readOnly: "the state directory cannot be written"
         case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
-        case .gone(let text): "\(text); the journal goes on with a file that can be found"
+        case .gone(let text): "\(text); notifyd begins a new journal there in a moment, with what is in memory"
         case .inputOutput: "the disk gives errors; look at the system's log"
         case .damaged: "the file is damaged"
         case .inUse: "another process has the journal open, another notifyd or a program such as sqlite3; end that one"

@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Glibc
 import NotifyClient
 import NotifyRehearsal
 import Testing
@@ -74,6 +75,22 @@ struct LossTests {
             try await rig.daemon.start()
             #expect(try await rig.history().map(\.id) == [open, next])
             #expect(try await rig.claim(open) == "suppressed")
+        }
+    }
+
+    /// inotify does not tell of it.
+    @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
+    func aMountOverTheStateDirectoryIsNoticedAndTheNextEventsAreThere() async throws {
+        try await withFaultRig(through: ["unshare", "--mount", "sh", "-ec", "exec \"$0\""]) { rig in
+            let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
+            let process = try #require(rig.daemon.identifier)
+            try await shell("nsenter --target \(process) --mount mount -t tmpfs -o size=32m none \"$0\"", rig.state)
+            // It is refused, or is there afterwards.
+            let next = try? await rig.send("/note/1")
+            try await expectTold(rig)
+            try await rig.until("it has begun afresh") { try await rig.degradation() == "" }
+            let last = try await rig.send("/note/2")
+            #expect(try await rig.history().map(\.id) == [open, next, last].compactMap(\.self))
         }
     }
 

@@ -224,6 +224,8 @@ final class Storage {
         retries += 1
         do throws(JournalError) {
             if let journal {
+                // Not all that puts other files in their place is told by inotify, such as a mount.
+                if !journal.isInPlace { abandon(journal) }
                 if !journal.isOpen, try journal.reopen() { isReconcileDue = true }
             } else {
                 journal = try disk.openJournal()
@@ -316,9 +318,13 @@ final class Storage {
     /// journal begins afresh, at the next retry, with what is in memory.
     func namesChanged() {
         guard let journal, journal.isReadable, !journal.isInPlace else { return }
+        abandon(journal)
+        say(.gone("its files were deleted, moved or replaced while notifyd had them open"))
+    }
+
+    private func abandon(_ journal: any EventStore) {
         isLost = true
         journal.abandon()
-        say(.gone("its files were deleted, moved or replaced while notifyd had them open"))
     }
 
     /// Logs that the files were deleted, moved or replaced.
