@@ -50,6 +50,9 @@ extension Journal {
                     try repairRows(queue)
                     guard try FileCheck.check(queue) else { throw JournalError.damaged }
                 }
+                if try queue.read({ db in try StateTable(db: db).hasMisplacedRows() }) {
+                    try queue.write { db in try StateTable(db: db).repair() }
+                }
             }
             isSuspect = false
             isCheckpointingPaused = false
