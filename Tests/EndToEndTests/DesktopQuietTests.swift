@@ -128,6 +128,11 @@ struct DesktopQuietTests {
     @Test func itIsSwitchedOffWhereItIsSwitchedOn() async throws {
         try await withRig { rig in
             rig.server.stop()
+            let connection = try await Connection.open(rig.bus.address)
+            try await rig.until("the name is free") {
+                try await connection.owner(of: NotificationServer.name) == nil
+            }
+            connection.close()
             let server = try await StandIn(.plasma, on: rig.bus, isOn: true)
             try await rig.until("it is on") { try await rig.client.quiet().map(\.cause) == [.desktop] }
             for refused in [
