@@ -1,6 +1,5 @@
 import DequeModule
 import GRDB
-import GRDBSQLite
 
 /// Transactions of the index, and what an error does to the journal.
 extension Journal {

@@ -49,8 +49,9 @@ extension Journal {
         guard !pending.isEmpty else { return }
         guard isInPlace else {
             // What goes into a file that was deleted is lost; it is written again to the next one.
-            indexFailure = .gone("a file of the journal was deleted, moved or replaced")
-            throw indexFailure ?? .damaged
+            let failure = JournalError.gone("a file of the journal was deleted, moved or replaced")
+            indexFailure = failure
+            throw failure
         }
         let hasRoom = leavingRoom ? try hasRoomInIndex() : true
         guard hasRoom else {

@@ -141,7 +141,7 @@ extension Journal {
                 let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
                 if next == nil {
                     try scrubber.sync()
-                    try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.isSmallDisk ? 16 : 1000)")
+                    try db.execute(sql: self.usualCheckpoints)
                 }
                 // The cache may hold these pages as they were.
                 sqlite3_db_release_memory(db.sqliteConnection)

@@ -49,7 +49,7 @@ extension Journal {
         scrubbedPages = 1
         do {
             try queue.inDatabase { db in
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = \(self.isSmallDisk ? 16 : 1000)")
+                try db.execute(sql: self.usualCheckpoints)
                 if case .sound(let events) = result {
                     self.count += events - self.countAtCheck
                 } else {

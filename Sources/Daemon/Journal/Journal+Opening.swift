@@ -148,7 +148,7 @@ extension Journal {
         let log = try WriteAheadLog(on: logDisk(directory), segmentBytes: Self.segmentBytes(in: directory))
         self.log = log
         isSmallDisk = log.segmentBytes < Self.usualSegment
-        if isSmallDisk { try readIndex { db in try db.execute(sql: "PRAGMA wal_autocheckpoint = 16") } }
+        try readIndex { db in try db.execute(sql: self.usualCheckpoints) }
         pending = Pending()
         let applied = try storedSequence()
         let found = try log.replay(after: applied, known: known) { sequence, payload throws(JournalError) in

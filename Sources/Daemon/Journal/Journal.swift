@@ -1,5 +1,4 @@
 import CSQLite
-import DequeModule
 import GRDB
 import Glibc
 public import Routing
@@ -78,6 +77,8 @@ public final class Journal {
     var lastWritten: Int64?
     /// Whether the disk is so small that the segments of the log are.
     var isSmallDisk = false
+    /// Lets SQLite make checkpoints by itself: soon on a small disk.
+    var usualCheckpoints: String { "PRAGMA wal_autocheckpoint = \(isSmallDisk ? 16 : 1000)" }
     /// Whether `queue` reads a file that cannot be written.
     var isReadOnly = false
 
