@@ -261,7 +261,8 @@ struct MapTests {
             try await publish(message("end", 2), to: "frigate/events", rig.broker)
             try await rig.one.until("the banner is closed") { rig.one.server.showing.isEmpty }
             #expect(try await outcomes("replaced") == 2)
-            #expect(try await rig.one.titles() == ["new 1", "new 2", "end 1", "end 2"])
+            // The broker sends "end 1" again if the bridge was stopped before its acknowledgement.
+            #expect(try await Set(rig.one.titles()) == ["new 1", "new 2", "end 1", "end 2"])
         }
     }
 

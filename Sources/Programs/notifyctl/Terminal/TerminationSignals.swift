@@ -6,8 +6,9 @@ import Synchronization
 
 /// Handles signals, SIGINT and SIGTERM by default, for as long as it is retained, so that a command can end in an orderly way.
 ///
-/// The signals are ignored and watched by dispatch sources: blocking them does not work in a program with an asynchronous
-/// `main`. Children get the default actions back.
+/// The signals are ignored until dispatch sources watch them: blocking them does not work in a program with an
+/// asynchronous `main`. Children get the default actions back. A source begins to watch some time after `activate`, and an
+/// ignored signal is lost, so `init` returns when all of them watch.
 ///
 /// After a signal that ends the program, output that is blocked for ``patience`` is dropped.
 final class TerminationSignals: @unchecked Sendable {
@@ -26,6 +27,7 @@ final class TerminationSignals: @unchecked Sendable {
     init(_ signals: [CInt] = [SIGINT, SIGTERM], _ action: @escaping @Sendable (_ number: CInt) -> Void) {
         let flag = Flag()
         self.flag = flag
+        let registrations = DispatchGroup()
         sources = signals.map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
@@ -38,9 +40,12 @@ final class TerminationSignals: @unchecked Sendable {
                 }
                 action(number)
             }
+            registrations.enter()
+            source.setRegistrationHandler { registrations.leave() }
             source.activate()
             return source
         }
+        registrations.wait()
     }
 
     var hasCome: Bool { flag.isRaised.load(ordering: .acquiring) }
