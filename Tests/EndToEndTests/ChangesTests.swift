@@ -140,10 +140,12 @@ struct ChangesTests {
             }
             #expect(
                 try #require(await refusals.next(within: .seconds(30))) == "\(Router.interface).Error.LimitExceeded")
+            let name = connection.uniqueName
             connection.close()
             // The calls of a connection that has left are forgotten: another one of the program has room for as many.
             let other = try await Connection.open(rig.bus.address)
             defer { other.close() }
+            try await rig.until("the bus knows that it has left") { try await other.owner(of: name) == nil }
             let answers = Mailbox<Bool>()
             for _ in 0..<64 {
                 other.call(call) { answers.put((try? $0.get()) != nil) }
