@@ -2,93 +2,28 @@ import Journal
 import NotifyText
 import Routing
 
-/// Resumes what earlier runs left, and retries a failed journal.
+/// Loads what the router needs of the journal.
 extension Daemon {
-    /// Loads the state of earlier runs, once the journal can be read.
-    func restore() {
-        guard !isRestored else { return }
-        do throws(Refusal) {
-            let clock = clock
-            var restoration = try storage.restoration(limits, at: clock)
-            var recovery = try RecoveryCursor(
-                from: storage, server: server.identity, limits: limits, portion: recoveryPortion)
-            restoration.remaining = recovery.remaining
-            restoration.snoozes = try storage.restoredSnoozes(routes: configuration.routes, at: clock)
-            restoration.awaited = try storage.restoredAwaited(at: clock) { name(of: $0) }
-            server.inherit(recovery.bannerIDs)
-            restoration.banners = self.restoration(of: try recovery.banners(from: storage)).banners
-            self.recovery = recovery
-            isRestored = true
-            handle(.restored(restoration))
-            host.endTurnWhenIdle()
-        } catch {
-            // `Degraded` names the error, and the retry timer is armed.
-        }
-    }
-
     /// Another file may be another journal.
-    private func updateDevice() {
+    func updateDevice() {
         let name = storage.seed.map(host.device) ?? ""
         guard name != device else { return }
         device = name
         host.send(.propertiesChanged([.device]))
     }
 
-    /// Loads the next batch of earlier runs, unless the bus is behind.
-    func recoverNextBatch() {
-        guard recovery != nil else { return }
-        guard signalQueue.isEmpty, host.queuedMessages < RecoveryCursor.queue else {
-            return host.armRecoveryTimer(at: host.now.instant + .milliseconds(5))
-        }
-        do throws(Refusal) {
-            let restoration = try nextBatch()
-            if recovery?.isOver == true { endRecovery() }
-            handle(.restored(restoration))
-            host.endTurnWhenIdle()
-        } catch {
-            host.armRecoveryTimer(at: host.now.instant + .seconds(1))
-        }
-    }
-
-    private func nextBatch() throws(Refusal) -> Restoration {
-        if recovery?.hasBanners == true {
-            return restoration(of: try recovery?.banners(from: storage) ?? [])
-        }
-        guard recovery?.hasGlobalIDs == true else {
-            return restoration(of: try recovery?.events(from: storage) ?? [])
-        }
-        return storage.restoration(of: try recovery?.globalIDs(from: storage) ?? [], limits: limits, at: clock)
-    }
-
-    private func endRecovery() {
-        // Much of what the start needs is not needed again. Recovered events need memory until their windows have ended.
-        let isNothingRecovered = router.undecidedCount == 0
-        releaseMemory(after: isNothingRecovered ? .milliseconds(500) : configuration.recoveryWindow + .seconds(1))
-        recovery = nil
-    }
-
-    func releaseMemory(after time: Duration) {
-        let moment = host.now.instant + time
-        releasesMemoryAt = max(releasesMemoryAt ?? moment, moment)
-    }
-
-    /// Called at the end of each turn.
-    func releaseMemoryIfDue() {
-        // Queued signals have armed the same timer.
-        guard let moment = releasesMemoryAt, signalQueue.isEmpty else { return }
-        guard moment <= host.now.instant else { return host.armRecoveryTimer(at: moment) }
-        releasesMemoryAt = nil
-        host.releaseMemory()
-    }
-
-    private func restoration(of banners: [BannerLeftUp]) -> Restoration {
+    func restoration(of banners: [BannerLeftUp]) -> Restoration {
         storage.restoration(of: banners, routes: configuration.routes, at: clock)
+    }
+
+    func restoration(of ids: [NamedPush]) -> Restoration {
+        storage.restoration(of: ids, limits: limits, at: clock)
     }
 
     /// Loads all banners that are up, before a claim that may concern one of them.
     func loadBanners() throws(Refusal) {
-        guard recovery?.hasBanners == true else { return }
-        handle(.restored(restoration(of: try recovery?.banners(from: storage, all: true) ?? [])))
+        guard recovery.hasBanners else { return }
+        handle(.restored(restoration(of: try recovery.banners(from: storage, all: true))))
     }
 
     /// Called before the router hears from the server about a banner that is not loaded yet. Loaded later, it would be
@@ -97,105 +32,36 @@ extension Daemon {
         switch input {
         case .bannerShown(_, let id?):
             // The server has given the number to another banner.
-            if recovery?.awaits(id) == true { forgetUnloadedBanner(id) }
+            if recovery.awaits(id) { forgetUnloadedBanner(id) }
         case .bannerClosed(let id, _):
-            guard recovery?.awaits(id) == true else { return }
+            guard recovery.awaits(id) else { return }
             // If the journal cannot be read, the outcomes of its events stay as they are.
             do throws(Refusal) { try loadBanners() } catch { forgetUnloadedBanner(id) }
         case .actionInvoked(let id, _):
             // If the journal cannot be read, the button does nothing.
-            if recovery?.awaits(id) == true { try? loadBanners() }
+            if recovery.awaits(id) { try? loadBanners() }
         default: break
         }
     }
 
     private func forgetUnloadedBanner(_ id: BannerID) {
-        recovery?.forgetBanner(id)
+        recovery.forgetBanner(id)
         storage.append(.bannerGone(id.rawValue))
         host.endTurnWhenIdle()
     }
 
-    private func restoration(of events: [StoredEvent]) -> Restoration {
+    func restoration(of events: [StoredEvent]) -> Restoration {
         var restoration = storage.restoration(
             of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
-        restoration.remaining = recovery?.remaining
+        restoration.remaining = recovery.remaining
         return restoration
     }
 
-    /// Does the journal's own work in portions: after a turn if it is due, else when it will be.
-    func workOnJournal() {
-        guard let time = storage.work() else { return }
-        guard time > .zero else { return host.endTurnWhenIdle() }
-        guard !isWorkTimerArmed else { return }
-        isWorkTimerArmed = true
-        host.armWorkTimer(at: host.now.instant + time)
-    }
-
-    /// Called by the timer for that.
-    func workTimerFired() {
-        isWorkTimerArmed = false
-        host.endTurnWhenIdle()
-    }
-
-    /// Something happened to the names in the state directory. Whoever deletes it is not done yet: the retry timer begins afresh.
+    /// Something happened to the names in the state directory. Whoever deletes it is not done yet: the next retry begins afresh.
     func journalNamesChanged() { storage.namesChanged() }
 
-    /// Has a failure tried again after a second. A timer that is armed already is not postponed.
-    func armRetry() {
-        guard !storage.degradation.isEmpty else { return }
-        let moment = host.now.instant + .seconds(1)
-        if let retryMoment, retryMoment <= moment { return }
-        retryMoment = moment
-        host.armRetryTimer(at: moment)
-    }
-
-    /// Tries to write all entries kept in memory, and undecided events that the file has lost.
-    func retryWriting() {
-        let (clock, records) = (clock, RecordBuilder(server: nil))
-        storage.retry(
-            at: clock, keeping: { router.undecidedIDs },
-            as: { id in router.undecided(id).map { records.stored($0, clock) } },
-            areAll: isRestored && recovery == nil)
-    }
-
-    /// Called by the retry timer.
-    func retryStorage() {
-        retryMoment = nil
-        // It may have been tried already for a call of Forget, and events of this turn may wait for the commit.
-        guard !storage.degradation.isEmpty else { return }
-        let wasWritable = storage.isWritable
-        retryWriting()
-        armRetry()
-        // A journal that takes no new events is one with the entries of this run.
-        guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
-        host.watchNames(in: storage.disk.name)
-        confirmDeletion()
-        if isRestored, let values = try? storage.restoredValues(limits, at: clock) {
-            storage.append(.tombstones(router.rememberedRemovals))
-            handle(.restored(values))
-        }
-        restore()
-        updateDevice()
-        // The file may be a new one without the entries of this run.
-        unwrittenTables = .all
-        checkIntegrity()
-        // Retention continues at the ends of turns.
-        host.endTurnWhenIdle()
-    }
-
-    /// Checks a large journal in another process.
-    func checkIntegrity() {
-        guard !isCheckingIntegrity, let file = storage.beginIntegrityCheck() else { return }
-        isCheckingIntegrity = true
-        host.checkIntegrity(of: file) { [unowned self] result in
-            isCheckingIntegrity = false
-            storage.endIntegrityCheck(result)
-            // The journal may have been reopened meanwhile.
-            checkIntegrity()
-            // The number of events is known now, and retention needs it.
-            host.endTurnWhenIdle()
-        }
-    }
+    /// Tries a failed journal again now.
+    func retryStorage() { jobs.retry.retry(self) }
 
     /// The topic and the publisher of an event in memory, of this turn or in the journal.
     func origin(of id: EventID) throws(Refusal) -> (topic: Topic, publisher: String)? {
@@ -252,7 +118,7 @@ extension Daemon {
         marked.place = place
         storage.append(.decided(id, marked))
         storage.append(.read(id, by: claimant ?? "", at: clock.wall, from: place))
-        markedRead += 1
+        jobs.marks.count()
         host.endTurnWhenIdle()
     }
 
@@ -339,21 +205,20 @@ extension Daemon {
 
     /// Loads all recent global ids.
     func loadGlobalIDs() throws(Refusal) {
-        guard recovery?.hasGlobalIDs == true else { return }
-        let ids = try recovery?.globalIDs(from: storage, atMost: .max) ?? []
-        handle(.restored(storage.restoration(of: ids, limits: limits, at: clock)))
+        guard recovery.hasGlobalIDs else { return }
+        handle(.restored(restoration(of: try recovery.globalIDs(from: storage, atMost: .max))))
     }
 
     /// Loads all undecided events at or below the topic of a call.
     func load(_ topic: TopicPrefix) throws(Refusal) {
-        guard recovery != nil else { return }
+        guard recovery.isUnderWay else { return }
         endTurn()
         try loadBanners()
         announceEarly(try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
     }
 
     private func announceEarly(_ events: [StoredEvent]) {
-        let events = recovery?.take(events, except: { remembers($0) }) ?? []
+        let events = recovery.take(events, except: { remembers($0) })
         handle(.restored(restoration(of: events)))
     }
 

@@ -22,7 +22,7 @@ extension Daemon {
     }
 
     private func armSignalTimer() {
-        host.armRecoveryTimer(at: host.now.instant + SignalQueue.pause)
+        jobs.wake(host, after: SignalQueue.pause, at: host.now.instant)
     }
 
     private func send(_ signal: Signal, decided moment: Instant) {
@@ -62,7 +62,9 @@ extension Daemon {
     }
 
     var hasQueuedSignals: Bool { !signalQueue.isEmpty }
+    /// Whether jobs wait until the bus has taken more.
+    var isBusBehind: Bool { hasQueuedSignals || host.queuedMessages >= Jobs.queueLimit }
 
     /// Whether queued signals or replayed events are sent beside the current ones.
-    var isCatchingUp: Bool { hasQueuedSignals || recovery != nil }
+    var isCatchingUp: Bool { hasQueuedSignals || recovery.isUnderWay }
 }

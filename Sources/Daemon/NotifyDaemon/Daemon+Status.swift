@@ -25,7 +25,7 @@ extension Daemon {
             ),
             ("log-waiting-bytes", UInt64(storage.logState?.waiting ?? 0)),
             ("log-written", UInt64(max(0, storage.logState?.written ?? 0))),
-            ("marked-read", markedRead),
+            ("marked-read", jobs.marks.marked),
             ("denied", denials), ("failed-commands", host.failedCommands),
             ("server-start-failures", server.startFailures), ("notification-server", server.owner == nil ? 0 : 1),
             ("notification-server-rests", router.isServerCircuitOpen ? 1 : 0),

@@ -19,12 +19,9 @@ final class Daemon {
     private let outbox = Outbox()
     var signalQueue = SignalQueue()
     private var turn = Turn()
-    /// What is left to read of earlier runs; `nil` before a journal is open, and once all is read.
-    var recovery: RecoveryCursor?
-    let recoveryPortion: Int
-    /// When free memory is released: the windows of a long recovery have ended then, or the signals of a long turn have left.
-    var releasesMemoryAt: Instant?
-    var isRestored = false
+    let jobs: Jobs
+    var recovery: Recovery { jobs.recovery }
+    var isRestored: Bool { recovery.isRestored }
     /// The property `Device`; empty while the journal cannot be read.
     var device = "" {
         didSet {
@@ -34,46 +31,25 @@ final class Daemon {
     }
     /// The source in the names that this device gives.
     private(set) var ownSource = ""
-    /// Whether the timer for the journal's own work is armed.
-    var isWorkTimerArmed = false
-    /// When the retry timer is due; `nil` while it is not armed.
-    var retryMoment: Instant?
-    var isCheckingIntegrity = false
     var denials: UInt64 = 0
     var quietChange = QuietChange()
     /// The tables of the journal that are out of date.
     var unwrittenTables: ReplacedTables = []
-    /// Whether the router awaits a count for digests.
-    var isDigestDue = false
-    /// The count, once it has begun.
-    var digestJob: DigestJob?
-    var rescue = Rescue()
     /// The newest change when the host was last told of one.
     private var announcedChange: UInt64 = 0
     /// `nil` as long as there has been no schedule.
     var scheduleState: ScheduleState?
-    /// The running `MarkRead` jobs.
-    var marks = MarkReadQueue()
-    /// The `MarkRead` call that the router has just handled, and its count so far. The reply follows its job.
-    var markReadCall: (call: any MethodCall, count: Int)?
-    var markedRead: UInt64 = 0
-    /// The calls of `Forget` that are under way.
-    var forgets = ForgetQueue()
-    /// When a full disk was last tried again for one of them.
-    var fullDiskRetry: Instant?
-    /// The deletion that is tried, or that has failed.
-    var unconfirmedDeletion: (topic: TopicPrefix, last: EventID)?
     var unnamedClaims = UnnamedClaims()
     /// The event that was last loaded for a call, and how long ago it was accepted.
     var recalled: (id: EventID, age: Duration?)?
 
     init(
-        configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = RecoveryCursor.usualPortion,
+        configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
         storage: Storage, link: any NotificationLink, host: any Host, logger: Logger
     ) {
         self.configuration = configuration
         self.limits = limits
-        self.recoveryPortion = recoveryPortion
+        jobs = Jobs(recoveryPortion: recoveryPortion)
         self.storage = storage
         storage.retention = configuration.history
         self.host = host
@@ -88,20 +64,21 @@ final class Daemon {
     func start() {
         server.onInput = { [unowned self] in handle($0) }
         server.isWanted = { [unowned self] in router.isCurrent($0) }
-        server.isKnown = { [unowned self] in router.knows($0) || recovery?.awaits($0) == true }
+        server.isKnown = { [unowned self] in router.knows($0) || recovery.awaits($0) }
         server.onChange = { [unowned self] in host.statusChanged() }
         storage.onDegradation = { [unowned self] words in
-            if !words.isEmpty { armRetry() }
+            // The end of a turn has it tried again.
+            if !words.isEmpty { host.endTurnWhenIdle() }
             host.send(.propertiesChanged([.degraded]))
             host.statusChanged()
         }
-        armRetry()
+        if !storage.degradation.isEmpty { host.endTurnWhenIdle() }
         host.watchNames(in: storage.disk.name)
         // Before restored events are looked at.
         updateSchedules()
         device = storage.seed.map(host.device) ?? ""
-        restore()
-        checkIntegrity()
+        recovery.begin(in: self)
+        jobs.retry.checkIntegrity(self)
     }
 
     // MARK: Deciding
@@ -122,7 +99,7 @@ final class Daemon {
             }
             try requireSignalQueueSpace()
         }
-        try requireRoomForMarks(of: input)
+        try jobs.marks.requireRoom(for: input, in: self)
         var now = host.now
         if turn.isTooLong(at: now.instant) || storage.isTurnLarge {
             finishTurn()
@@ -140,7 +117,7 @@ final class Daemon {
             throw refusal
         }
         if case .markedRead = input, case .count(let count) = reply {
-            markReadCall = (call, count)
+            jobs.marks.answer(call, counting: count)
         } else {
             sendAfterCommit(.reply(reply, to: call))
         }
@@ -155,7 +132,7 @@ final class Daemon {
     /// Handles an input without a reply.
     func handle(_ input: Input) {
         if case .bannerShown = input { Failpoint.beforeOutcome.hit() }
-        if case .serverVanished = input { recovery?.forgetBanners() }
+        if case .serverVanished = input { recovery.forgetBanners() }
         loadBanners(before: input)
         if case .actionInvoked(let banner, let action) = input, router.knows(banner),
             !router.offers(action, on: banner)
@@ -232,12 +209,12 @@ final class Daemon {
                     outbox.append(.signal(.removed(removal.topic, removal.id), about: needed, at: now.instant))
                 }
             case .markRead(let topic, let last, let claimant, let form):
-                enqueueMark(topic, upTo: last, by: claimant, as: form)
+                jobs.marks.add(topic, upTo: last, by: claimant, as: form, owner: host.owner(of: claimant))
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
             case .quietChanged: markQuietChanged()
             case .digestsChanged: unwrittenTables.insert(.digests)
-            case .countDigests: countDigests()
+            case .countDigests: jobs.digests.begin()
             case .snoozesChanged: unwrittenTables.insert(.snoozes)
             case .noteClaim(let id, var claim):
                 claim.latency = claim.latency ?? age(ofRecalled: id)
@@ -277,13 +254,7 @@ final class Daemon {
     func finishTurn() {
         turn.ended()
         endTurn()
-        recoverNextBatch()
-        markNextBatch()
-        forgetNextPortion()
-        countNextDigests()
-        rescueNextEvents()
-        workOnJournal()
-        releaseMemoryIfDue()
+        jobs.step(in: self)
     }
 
     /// Commits the entries and empties the outbox.
@@ -291,7 +262,7 @@ final class Daemon {
         deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
         let tables = recordTables()
         let refused = storage.commit()
-        if storage.takeWasTurnLong() { releaseMemory(after: .seconds(1)) }
+        if storage.takeWasTurnLong() { jobs.memory.request(at: host.now.instant + .seconds(1)) }
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
         keepUnwritten(tables)
@@ -299,7 +270,7 @@ final class Daemon {
         // Replies come before signals that have waited already.
         sendQueuedSignals()
         announceChanges()
-        rescue.committed(refusing: refused)
+        jobs.rescue.committed(refusing: refused)
         if !refused.isEmpty {
             handle(.notStored(refused))
             // A banner may show an event that was refused: none is sent, and the router makes new ones.
@@ -307,8 +278,6 @@ final class Daemon {
         } else if router.awaitsStored {
             handle(.stored)
         }
-        if storage.expire(at: clock) { host.endTurnWhenIdle() }
-        armRetry()
     }
 
     private func announceChanges() {
@@ -355,7 +324,7 @@ final class Daemon {
         endTurn()
         if isRestored, !storage.degradation.isEmpty {
             // The disk may have room again, and the retry timer would fire too late.
-            retryWriting()
+            jobs.retry.write(self)
             unwrittenTables = .all
             endTurn()
         }

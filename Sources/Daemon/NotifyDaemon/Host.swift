@@ -15,11 +15,8 @@ protocol Host: AnyObject {
     /// Each timer fires once, at the time it was armed for last.
     func armWindowTimer(at moment: Instant)
     func armLifetimeTimer(at moment: Uptime)
-    func armRetryTimer(at moment: Instant)
-    /// Ends a turn at that time, for deferred work.
-    func armRecoveryTimer(at moment: Instant)
-    /// Calls `Daemon.workTimerFired`.
-    func armWorkTimer(at moment: Instant)
+    /// Ends a turn at that time, for jobs.
+    func armJobTimer(at moment: Instant)
     /// Calls `Daemon.updateSchedules` at this time, in microseconds since the epoch, and when the clock or the time zone is
     /// set; `nil`: not any more.
     func armWallTimer(at moment: Int64?)

@@ -27,9 +27,7 @@ final class SystemHost: Host {
     private var endOfTurn: EventSource!
     private var windowTimer: EventSource!
     private var lifetimeTimer: EventSource!
-    private var retryTimer: EventSource!
-    private var recoveryTimer: EventSource!
-    private var workTimer: EventSource!
+    private var jobTimer: EventSource!
     private var throttleTimer: EventSource!
     /// Made when the daemon is told to stop.
     private var stopTimer: EventSource?
@@ -57,9 +55,7 @@ final class SystemHost: Host {
         self.daemon = daemon
         windowTimer = try loop.timer(.monotonic) { [unowned self] in interface.endWindows() }
         lifetimeTimer = try loop.timer(.boottime) { [unowned self] in interface.endWindows() }
-        retryTimer = try loop.timer(.monotonic, .orders) { [unowned daemon] in daemon.retryStorage() }
-        recoveryTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
-        workTimer = try loop.timer(.monotonic) { [unowned daemon] in daemon.workTimerFired() }
+        jobTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
         throttleTimer = try loop.timer(.monotonic) { [unowned self] in interface.refillThrottle() }
         wallTimer = try WallTimer(on: loop) { [unowned daemon] in daemon.updateSchedules() }
         endOfTurn = try loop.deferred { [unowned self, unowned daemon] in
@@ -141,14 +137,12 @@ final class SystemHost: Host {
         if let moment = lifetimeMoment, moment <= now.uptime { lifetimeMoment = nil }
     }
 
-    func armRetryTimer(at moment: Instant) { retryTimer.arm(at: moment.microseconds) }
-    func armRecoveryTimer(at moment: Instant) { recoveryTimer.arm(at: moment.microseconds) }
+    func armJobTimer(at moment: Instant) { jobTimer.arm(at: moment.microseconds) }
     func watchNames(in directory: String) {
         // A directory that is not there is watched once it has been made.
         nameChanges = try? loop.directoryChanges(directory) { [unowned daemon] in daemon?.journalNamesChanged() }
     }
 
-    func armWorkTimer(at moment: Instant) { workTimer.arm(at: moment.microseconds) }
     func armThrottleTimer(at moment: Instant) { throttleTimer.arm(at: moment.microseconds) }
     func changesCommitted() { interface.changesCommitted() }
     func endTurnWhenIdle() { endOfTurn.trigger() }

@@ -16,9 +16,7 @@ extension Simulation: Host {
 
     func armWindowTimer(at moment: Instant) { windowTimer = moment }
     func armLifetimeTimer(at moment: Uptime) { lifetimeTimer = moment }
-    func armRetryTimer(at moment: Instant) { retryTimer = moment }
-    func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
-    func armWorkTimer(at moment: Instant) {}
+    func armJobTimer(at moment: Instant) { jobTimer = moment }
     func watchNames(in directory: String) {}
     func armWallTimer(at moment: Int64?) { wallTimer = moment }
     var calendar: LocalCalendar { LocalCalendar { _ in 3600 } }
@@ -70,7 +68,7 @@ extension Simulation: Host {
         }
     }
 
-    var queuedMessages: UInt64 { now.instant < busStallsUntil ? RecoveryCursor.queue : 0 }
+    var queuedMessages: UInt64 { now.instant < busStallsUntil ? Jobs.queueLimit : 0 }
     /// A stall is one of few and short messages: fan-out goes on, and what waits for the bus takes Notify's calls with it,
     /// which nobody sees here.
     var queuedBytes: Int { 0 }

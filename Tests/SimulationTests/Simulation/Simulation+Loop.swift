@@ -98,8 +98,7 @@ extension Simulation {
 
     var isTimerDue: Bool {
         windowTimer.map { $0 <= now.instant } ?? false || lifetimeTimer.map { $0 <= now.uptime } ?? false
-            || wallTimer.map { $0 <= wall } ?? false
-            || retryTimer.map { $0 <= now.instant } ?? false || recoveryTimer.map { $0 <= now.instant } ?? false
+            || wallTimer.map { $0 <= wall } ?? false || jobTimer.map { $0 <= now.instant } ?? false
     }
 
     func fireTimers(_ daemon: Daemon) {
@@ -108,12 +107,8 @@ extension Simulation {
             wallTimer = nil
             daemon.updateSchedules()
         }
-        if let moment = retryTimer, moment <= now.instant {
-            retryTimer = nil
-            daemon.retryStorage()
-        }
-        if let moment = recoveryTimer, moment <= now.instant {
-            recoveryTimer = nil
+        if let moment = jobTimer, moment <= now.instant {
+            jobTimer = nil
             endTurnWhenIdle()
         }
         if let moment = windowTimer, moment <= now.instant {
@@ -129,8 +124,8 @@ extension Simulation {
     /// The next moment at which the daemon wants to be woken.
     var nextDue: Int64? {
         [
-            windowTimer?.microseconds, lifetimeTimer.map { $0.microseconds - slept }, retryTimer?.microseconds,
-            recoveryTimer?.microseconds, wallTimer.map { $0 - (wall - time) },
+            windowTimer?.microseconds, lifetimeTimer.map { $0.microseconds - slept }, jobTimer?.microseconds,
+            wallTimer.map { $0 - (wall - time) },
             awaited.map { $0.until.microseconds }.min(),
         ].compactMap { $0 }.min()
     }

@@ -104,8 +104,7 @@ final class Simulation {
     var boots = 1
     var windowTimer: Instant?
     var lifetimeTimer: Uptime?
-    var retryTimer: Instant?
-    var recoveryTimer: Instant?
+    var jobTimer: Instant?
     /// By the wall clock.
     var wallTimer: Int64?
     var isTurnOpen = false
@@ -206,8 +205,7 @@ final class Simulation {
         daemon = nil
         windowTimer = nil
         lifetimeTimer = nil
-        retryTimer = nil
-        recoveryTimer = nil
+        jobTimer = nil
         wallTimer = nil
         busStallsUntil = Instant(microseconds: 0)
         isTurnOpen = false
@@ -360,7 +358,7 @@ final class Simulation {
 
     /// Whether nothing is still to be written or to be read.
     private func knowsItsBanners(_ daemon: Daemon) -> Bool {
-        daemon.storage.degradation.isEmpty && daemon.isRestored && !(daemon.recovery?.hasBanners ?? false)
+        daemon.storage.degradation.isEmpty && daemon.isRestored && !daemon.recovery.hasBanners
             && !isTurnOpen && !life.isOver
     }
 

@@ -122,7 +122,7 @@ struct ForgetTests {
     }
 
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
-        var queue = ForgetQueue()
+        let queue = ForgetQueue()
         func job(_ caller: String) -> ForgetJob {
             ForgetJob(.all, upTo: EventID(1), by: caller, call: SlowMachine.Caller())
         }

@@ -13,11 +13,11 @@ struct ReadMarkTests {
         var unread = bus.unread
         while bus.endOneTurn() {
             turns += 1
-            #expect(unread - bus.unread <= MarkReadQueue.portion)
+            #expect(unread - bus.unread <= ReadMarks.portion)
             unread = bus.unread
             #expect(bus.sent.contains(.count(1000)) == (unread == 0), "turn \(turns), \(unread) unread")
         }
-        #expect(turns >= 1000 / MarkReadQueue.portion)
+        #expect(turns >= 1000 / ReadMarks.portion)
         #expect(unread == 0)
     }
 
@@ -57,11 +57,11 @@ struct ReadMarkTests {
     }
 
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
-        var marks = MarkReadQueue()
+        let marks = ReadMarks()
         func mark(_ claimant: String) -> MarkReadJob {
             MarkReadJob(.all, upTo: EventID(1), by: claimant, as: .topic, owner: claimant, call: nil, count: 0)
         }
-        for _ in 0..<MarkReadQueue.limitPerProgram {
+        for _ in 0..<ReadMarks.limitPerProgram {
             try marks.requireRoom(for: ":1.1")
             marks.put(mark(":1.1"))
         }

@@ -22,7 +22,7 @@ final class SlowBus {
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
             configuration: configuration, limits: limits,
-            recoveryPortion: isRestoring ? 1 : RecoveryCursor.usualPortion,
+            recoveryPortion: isRestoring ? 1 : Recovery.usualPortion,
             storage: Storage(disk: machine.disk, logger: logger), link: machine, host: machine, logger: logger)
         machine.holdsCapabilities = isRestoring
         if isRestoring { daemon.server.ownerIs(Self.server) }
@@ -188,8 +188,8 @@ final class SlowBus {
     /// The bus takes what is queued, and the daemon finds out when it looks.
     func takeAll() {
         machine.queuedBytes = 0
-        guard let timer = machine.recoveryTimer else { return }
-        machine.recoveryTimer = nil
+        guard let timer = machine.jobTimer else { return }
+        machine.jobTimer = nil
         machine.now = Now(instant: max(machine.now.instant, timer), uptime: machine.now.uptime)
         machine.endTurnWhenIdle()
         endTurn()
@@ -237,7 +237,7 @@ final class SlowMachine: Host {
     fileprivate(set) var queuedBytes = 0
     fileprivate(set) var now = Now(instant: Instant(microseconds: 1_000_000), uptime: Uptime(microseconds: 1_000_000))
     /// When the daemon wants to look again whether there is room.
-    fileprivate(set) var recoveryTimer: Instant?
+    fileprivate(set) var jobTimer: Instant?
     fileprivate var windowTimer: Instant?
     fileprivate var isTurnOpen = false
     /// What the notification server was asked to show, while there is one.
@@ -254,9 +254,7 @@ final class SlowMachine: Host {
 
     func armWindowTimer(at moment: Instant) { windowTimer = moment }
     func armLifetimeTimer(at moment: Uptime) {}
-    func armRetryTimer(at moment: Instant) {}
-    func armRecoveryTimer(at moment: Instant) { recoveryTimer = moment }
-    func armWorkTimer(at moment: Instant) {}
+    func armJobTimer(at moment: Instant) { jobTimer = moment }
     func watchNames(in directory: String) {}
     func armWallTimer(at moment: Int64?) {}
     var calendar: LocalCalendar { LocalCalendar { _ in 0 } }

@@ -64,7 +64,7 @@ struct SlowBusTests {
         let bus = SlowBus()
         publish(0..<untilLimit + 10, on: bus)
         publish(untilLimit + 10..<untilLimit + 20, on: bus)
-        #expect(bus.machine.recoveryTimer == bus.machine.now.instant + SignalQueue.pause)
+        #expect(bus.machine.jobTimer == bus.machine.now.instant + SignalQueue.pause)
         bus.takeAll()
         #expect(announced(bus) == Array(0..<untilLimit + 20))
     }
@@ -98,7 +98,7 @@ struct SlowBusTests {
         #expect(announced(bus) == Array(0..<2 * untilLimit))
         takeEverything(bus)
         #expect(announced(bus) == Array(0..<beyondMemory))
-        #expect(bus.machine.recoveryTimer == nil)
+        #expect(bus.machine.jobTimer == nil)
     }
 
     /// Nothing is said of what cannot be read now, nor of anything behind it.

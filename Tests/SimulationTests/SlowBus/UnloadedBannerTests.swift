@@ -18,7 +18,7 @@ struct UnloadedBannerTests {
     private let oldest = BannerID(1)
 
     private func outcome(_ id: UInt64) -> Outcome? { bus.disk.contents.events[EventID(id)]?.decision?.outcome }
-    private var unloaded: [BannerID] { bus.daemon.recovery?.bannerIDs ?? [] }
+    private var unloaded: [BannerID] { bus.daemon.recovery.bannerIDs }
     /// The numbers that the router has, which are those in the journal.
     private var known: [UInt32] {
         let known = bus.daemon.router.banners.keys.keys.map(\.rawValue).sorted()

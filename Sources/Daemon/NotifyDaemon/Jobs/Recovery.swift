@@ -10,51 +10,39 @@ struct BannerLeftUp {
     let successor: StoredEvent?
 }
 
-/// How far the daemon has read what earlier runs left. There may be 100,000 global ids and as many undecided events.
-/// They are read in batches, one per turn, global ids first, so that calls are served meanwhile.
+/// Reads what earlier runs left. There may be 100,000 global ids and as many undecided events. They are read in batches, one
+/// per turn, global ids first.
 ///
 /// Banners that are up are read before both, and their first batch before any call. A claim that may concern another
 /// banner reads all of them first, and so does a message of the notification server about one that is not loaded yet.
 ///
 /// Events are announced again in the order of their ids, each with a new window. An event that a call refers to is
 /// announced early. Publishing with an event-id waits until earlier event-ids are loaded.
-struct RecoveryCursor {
+final class Recovery: Job {
     /// Global ids or events per turn; reading and announcing them takes a few milliseconds.
     static let usualPortion = 128
-    /// Unsent messages above which the next batch waits.
-    static let queue: UInt64 = 256
 
     private let portion: Int
+    /// Whether the journal has been read for the first time.
+    private(set) var isRestored = false
+    /// Whether something may be left to read.
+    private(set) var isUnderWay = false
     /// The banners that are not loaded yet, newest first.
-    private var banners: ArraySlice<StoredBanner>
+    private var banners: ArraySlice<StoredBanner> = []
     /// The event of the last global id that was read; `nil` when all are read.
     private var lastGlobalID: EventID?
     /// The undecided events that are not loaded yet, except those announced early.
-    private var ids: ArraySlice<EventID>
+    private var ids: ArraySlice<EventID> = []
     /// Events announced early.
     private var outOfTurn: Set<EventID> = []
 
-    /// - Parameters:
-    ///   - server: the identity of the current notification server.
-    ///   - portion: global ids or events per turn.
-    init(from storage: Storage, server: String?, limits: Limits, portion: Int) throws(Refusal) {
-        self.portion = portion
-        banners = try storage.bannersLeftUp(by: server)[...]
-        let found = try storage.read { journal throws(JournalError) in
-            (
-                name: try journal.firstName(last: limits.globalIDs),
-                undecided: try journal.undecidedIDs()
-            )
-        }
-        lastGlobalID = found.name
-        ids = found.undecided[...]
-    }
+    /// - Parameter portion: global ids or events per turn.
+    init(portion: Int) { self.portion = portion }
 
     var hasGlobalIDs: Bool { lastGlobalID != nil }
     var hasBanners: Bool { !banners.isEmpty }
-    var isOver: Bool { !hasBanners && !hasGlobalIDs && ids.isEmpty }
-    /// Events that are not loaded yet.
-    var remaining: Int { ids.count - outOfTurn.count }
+    /// Events that are not loaded yet; `nil` while it is not under way.
+    var remaining: Int? { isUnderWay ? ids.count - outOfTurn.count : nil }
 
     /// The numbers of the banners that are not loaded yet.
     var bannerIDs: [BannerID] { banners.map { BannerID($0.number) } }
@@ -62,8 +50,58 @@ struct RecoveryCursor {
     /// Whether this banner is not loaded yet.
     func awaits(_ id: BannerID) -> Bool { banners.contains { $0.number == id.rawValue } }
 
+    /// Loads the state of earlier runs, once the journal can be read.
+    func begin(in daemon: Daemon) {
+        guard !isRestored else { return }
+        let (storage, server, clock) = (daemon.storage, daemon.server, daemon.clock)
+        do throws(Refusal) {
+            var restoration = try storage.restoration(daemon.limits, at: clock)
+            banners = try storage.bannersLeftUp(by: server.identity)[...]
+            (lastGlobalID, ids) = try storage.read { journal throws(JournalError) in
+                (try journal.firstName(last: daemon.limits.globalIDs), try journal.undecidedIDs()[...])
+            }
+            restoration.remaining = ids.count
+            restoration.snoozes = try storage.restoredSnoozes(routes: daemon.configuration.routes, at: clock)
+            restoration.awaited = try storage.restoredAwaited(at: clock) { daemon.name(of: $0) }
+            server.inherit(bannerIDs)
+            restoration.banners = daemon.restoration(of: try banners(from: storage)).banners
+            (isRestored, isUnderWay) = (true, true)
+            daemon.handle(.restored(restoration))
+            daemon.host.endTurnWhenIdle()
+        } catch {
+            // `Degraded` names the error, and the journal is tried again.
+            (banners, lastGlobalID, ids) = ([], nil, [])
+        }
+    }
+
+    var needsBus: Bool { isUnderWay }
+
+    func step(in daemon: Daemon, at clock: WallClock) throws(Refusal) -> Duration? {
+        guard isUnderWay else { return nil }
+        let restoration: Restoration
+        if hasBanners {
+            restoration = daemon.restoration(of: try banners(from: daemon.storage))
+        } else if hasGlobalIDs {
+            restoration = daemon.restoration(of: try globalIDs(from: daemon.storage))
+        } else {
+            restoration = daemon.restoration(of: try events(from: daemon.storage))
+        }
+        isUnderWay = hasBanners || hasGlobalIDs || !ids.isEmpty
+        if !isUnderWay {
+            // Much of what the start needs is not needed again. Recovered events need memory until their windows have ended.
+            let isNothingRecovered = daemon.router.undecidedCount == 0
+            daemon.jobs.memory.request(
+                at: daemon.host.now.instant
+                    + (isNothingRecovered ? .milliseconds(500) : daemon.configuration.recoveryWindow + .seconds(1)))
+        }
+        daemon.handle(.restored(restoration))
+        return .zero
+    }
+
+    // MARK: Portions
+
     /// The next banners with their events: a batch, or all that are left. If one cannot be read, all are left.
-    mutating func banners(
+    func banners(
         from storage: Storage, all: Bool = false
     ) throws(Refusal) -> [BannerLeftUp] {
         var found: [BannerLeftUp] = []
@@ -80,17 +118,15 @@ struct RecoveryCursor {
     }
 
     /// Called when the server that showed them is gone.
-    mutating func forgetBanners() {
-        banners = []
-    }
+    func forgetBanners() { banners = [] }
 
     /// Called when a banner that is not loaded yet is gone.
-    mutating func forgetBanner(_ id: BannerID) {
+    func forgetBanner(_ id: BannerID) {
         banners.removeAll { $0.number == id.rawValue }
     }
 
     /// The next batch of global ids, or all that are left.
-    mutating func globalIDs(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {
+    func globalIDs(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {
         guard let lastGlobalID else { return [] }
         let limit = limit ?? portion
         let names = try storage.read { journal throws(JournalError) in
@@ -100,7 +136,7 @@ struct RecoveryCursor {
         return names
     }
 
-    mutating func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
+    func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
         let next = ids.prefix(portion)
         let events = try storage.read { [outOfTurn] journal throws(JournalError) in
             try journal.undecided(next.filter { !outOfTurn.contains($0) })
@@ -112,7 +148,7 @@ struct RecoveryCursor {
 
     /// Filters events that are announced early because a call refers to them. An event that was announced and decided
     /// in this run may still be undecided on disk.
-    mutating func take(_ events: [StoredEvent], except isKnown: (EventID) -> Bool) -> [StoredEvent] {
+    func take(_ events: [StoredEvent], except isKnown: (EventID) -> Bool) -> [StoredEvent] {
         let unknown = events.filter { !isKnown($0.id) && isToCome($0.id) }
         outOfTurn.formUnion(unknown.map(\.id))
         return unknown

@@ -1,0 +1,73 @@
+import Journal
+import Routing
+
+/// The journal's own work in portions, and retention.
+final class JournalWork: Job {
+    func step(in daemon: Daemon, at clock: WallClock) -> Duration? {
+        let hasMoreToExpire = daemon.storage.expire(at: clock)
+        let time = daemon.storage.work()
+        return hasMoreToExpire ? .zero : time
+    }
+}
+
+/// Retries a journal that cannot be written, and checks the integrity of a large one.
+final class JournalRetry: Job {
+    /// Whether a pause has passed since the failure.
+    private var isDue = false
+    private var isCheckingIntegrity = false
+
+    func step(in daemon: Daemon, at clock: WallClock) throws(Refusal) -> Duration? {
+        if isDue { retry(daemon) }
+        isDue = !daemon.storage.degradation.isEmpty
+        if isDue { throw .storageUnavailable(daemon.storage.degradation) }
+        return nil
+    }
+
+    /// Also called when something must be written at once.
+    func retry(_ daemon: Daemon) {
+        let (storage, host) = (daemon.storage, daemon.host)
+        // A call of Forget may have tried it already, and events of this turn may wait for the commit.
+        guard !storage.degradation.isEmpty else { return }
+        let wasWritable = storage.isWritable
+        write(daemon)
+        // A journal that takes no new events is one with the entries of this run.
+        guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
+        daemon.jobs.endPauses()
+        host.watchNames(in: storage.disk.name)
+        daemon.jobs.forgets.confirmDeletion(in: daemon)
+        if daemon.isRestored, let values = try? storage.restoredValues(daemon.limits, at: daemon.clock) {
+            storage.append(.tombstones(daemon.router.rememberedRemovals))
+            daemon.handle(.restored(values))
+        }
+        daemon.recovery.begin(in: daemon)
+        daemon.updateDevice()
+        // The file may be a new one without the entries of this run.
+        daemon.unwrittenTables = .all
+        checkIntegrity(daemon)
+        // Retention continues at the ends of turns.
+        host.endTurnWhenIdle()
+    }
+
+    /// Tries to write all entries kept in memory, and undecided events that the file has lost.
+    func write(_ daemon: Daemon) {
+        let (clock, records) = (daemon.clock, RecordBuilder(server: nil))
+        daemon.storage.retry(
+            at: clock, keeping: { daemon.router.undecidedIDs },
+            as: { id in daemon.router.undecided(id).map { records.stored($0, clock) } },
+            areAll: daemon.isRestored && !daemon.recovery.isUnderWay)
+    }
+
+    /// Checks a large journal in another process.
+    func checkIntegrity(_ daemon: Daemon) {
+        guard !isCheckingIntegrity, let file = daemon.storage.beginIntegrityCheck() else { return }
+        isCheckingIntegrity = true
+        daemon.host.checkIntegrity(of: file) { [self] result in
+            isCheckingIntegrity = false
+            daemon.storage.endIntegrityCheck(result)
+            // The journal may have been reopened meanwhile.
+            checkIntegrity(daemon)
+            // The number of events is known now, and retention needs it.
+            daemon.host.endTurnWhenIdle()
+        }
+    }
+}
