@@ -155,7 +155,7 @@ struct BannerTextTests {
         var router = Router(routes: configuration.routes, firstID: EventID(1))
         let publication = Publication(topic: try Topic(topic), title: title, body: body, fields: fields, sender: ":1.1")
         let zero = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
-        let effects = router.handle(.published(publication), at: zero)
+        let effects = router.handle(.published(publication), at: zero).effects
         let events = effects.compactMap { effect in if case .announce(let event, _) = effect { event } else { nil } }
         let request = BannerRequest(
             call: BannerCall(1), replaces: nil, newest: try #require(events.first), count: count, isSummary: isSummary)

@@ -115,7 +115,7 @@ final class NotificationServerTests {
     }
 
     @Test func itIsBelievedToo() {
-        var inputs: [Input] = []
+        var inputs: [Happening] = []
         server.ownerIs(":1.7")
         server.onInput = { inputs.append($0) }
         server.closed(BannerID(4), reason: 2, says: ":1.8")
@@ -128,7 +128,7 @@ final class NotificationServerTests {
     }
 
     @Test func theShellIsBelievedAboutBannersOfAnEarlierRunAndNoOthers() {
-        var inputs: [Input] = []
+        var inputs: [Happening] = []
         server.ownerIs(":1.7")
         server.onInput = { inputs.append($0) }
         server.inherit([BannerID(4)])
@@ -144,7 +144,7 @@ final class NotificationServerTests {
     }
 
     @Test func whatItShowedIsVoidWhenItLeavesBeforeItAnswers() {
-        var inputs: [Input] = []
+        var inputs: [Happening] = []
         server.ownerIs(":1.7")
         server.onInput = { inputs.append($0) }
         server.ownerChanged(to: "")

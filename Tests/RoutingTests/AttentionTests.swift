@@ -6,8 +6,11 @@ import Testing
 struct AttentionTests {
     private var bench = Bench()
 
-    private mutating func changes(_ input: Input) -> [String] {
-        bench.take(input).compactMap {
+    private mutating func changes(_ call: Call) -> [String] { changes(bench.take(call)) }
+    private mutating func changes(_ happening: Happening) -> [String] { changes(bench.take(happening)) }
+
+    private func changes(_ effects: [Effect]) -> [String] {
+        effects.compactMap {
             guard case .screensChanged(let topic, let isAttended) = $0 else { return nil }
             return "\(topic) \(isAttended)"
         }

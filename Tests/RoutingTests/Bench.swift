@@ -4,6 +4,8 @@ import Routing
 struct Bench {
     private(set) var router: Router
     private var microseconds: Int64 = 1_000_000
+    /// The answer to the last call.
+    private(set) var reply: Result<Reply, Refusal>?
     /// Whether calls to the notification server leave as soon as they are decided.
     var callsLeave = true
 
@@ -21,8 +23,18 @@ struct Bench {
     mutating func setDevice(_ name: String) { router.device = name }
 
     @discardableResult
-    mutating func take(_ input: Input) -> [Effect] {
-        let effects = router.handle(input, at: now)
+    mutating func take(_ call: Call) -> [Effect] {
+        let (reply, effects) = router.handle(call, at: now)
+        self.reply = reply
+        return leave(effects)
+    }
+
+    @discardableResult
+    mutating func take(_ happening: Happening) -> [Effect] {
+        leave(router.handle(happening, at: now))
+    }
+
+    private mutating func leave(_ effects: [Effect]) -> [Effect] {
         if callsLeave { for banner in effects.banners { _ = router.handle(.bannerSent(banner.call), at: now) } }
         return effects
     }
@@ -53,10 +65,10 @@ struct Bench {
         options.collapse = collapse
         options.window = window
         options.banner = banner
-        let effects = take(
+        take(
             .published(
                 Publication(topic: try! Topic(topic), title: "", body: "", options: options, sender: Self.peer)))
-        guard case .reply(.accepted(let id)) = effects.first else { preconditionFailure("the event was refused") }
+        guard case .success(.accepted(let id)) = reply else { preconditionFailure("the event was refused") }
         return id
     }
 }

@@ -18,39 +18,41 @@ import Testing
 
     private func answer(
         _ router: inout Router, at topic: String, fields: [Field] = [], origin: Origin = Origin()
-    ) throws -> Reply? {
+    ) throws -> Result<Reply, Refusal> {
         var publication = Publication(topic: try Topic(topic), title: "", body: "", fields: fields, sender: ":1.1")
         publication.options.origin = origin
-        for case .reply(let reply) in router.handle(.published(publication), at: Self.now) { return reply }
-        return nil
+        return router.handle(.published(publication), at: Self.now).reply
     }
 
     @Test(arguments: pairs) func twoSpellingsOfASourceOrAnEventIDNameTwoEvents(_ one: String, _ other: String) throws {
         #expect(one == other)
         var router = router()
         #expect(
-            try answer(&router, at: "/a", origin: Origin(source: one, eventID: "1")) == .accepted(EventID(1)))
+            try answer(&router, at: "/a", origin: Origin(source: one, eventID: "1")) == .success(.accepted(EventID(1))))
         #expect(
-            try answer(&router, at: "/a", origin: Origin(source: other, eventID: "1")) == .accepted(EventID(2)))
+            try answer(&router, at: "/a", origin: Origin(source: other, eventID: "1"))
+                == .success(.accepted(EventID(2))))
         #expect(
-            try answer(&router, at: "/a", origin: Origin(source: "s", eventID: one)) == .accepted(EventID(3)))
+            try answer(&router, at: "/a", origin: Origin(source: "s", eventID: one)) == .success(.accepted(EventID(3))))
         #expect(
-            try answer(&router, at: "/a", origin: Origin(source: "s", eventID: other)) == .accepted(EventID(4)))
+            try answer(&router, at: "/a", origin: Origin(source: "s", eventID: other))
+                == .success(.accepted(EventID(4))))
         #expect(
-            try answer(&router, at: "/a", origin: Origin(source: "s", eventID: other)) == .accepted(EventID(4)))
+            try answer(&router, at: "/a", origin: Origin(source: "s", eventID: other))
+                == .success(.accepted(EventID(4))))
     }
 
     @Test(arguments: pairs) func aRequiredFieldIsNotMetByItsOtherSpelling(_ one: String, _ other: String) throws {
         var router = router(
             Route(pattern: try TopicPattern("/a"), window: .zero, required: [(name: one, type: .string)]))
         let answer = try answer(&router, at: "/a", fields: [Field(name: other, value: .string("x"))])
-        guard case .refused(.invalidEvent)? = answer else {
-            Issue.record("the field is not there, and the answer is \(String(describing: answer))")
+        guard case .failure(.invalidEvent) = answer else {
+            Issue.record("the field is not there, and the answer is \(answer)")
             return
         }
         #expect(
             try self.answer(&router, at: "/a", fields: [Field(name: one, value: .string("x"))])
-                == .accepted(EventID(1)))
+                == .success(.accepted(EventID(1))))
     }
 
     @Test(arguments: pairs) func twoSpellingsAreTwoRoutesWithWindowsOfTheirOwn(_ one: String, _ other: String) throws {

@@ -22,7 +22,7 @@ struct ClaimNamedTests {
 
     private func claim(
         _ id: String, _ kind: NamedClaim.Kind = .claimed, left: Duration? = nil, by claimant: String = ":1.1"
-    ) -> Input {
+    ) -> Call {
         let origin = Origin(source: "chat", eventID: id)
         return .claimedNamed(
             NamedClaim(
@@ -30,7 +30,7 @@ struct ClaimNamedTests {
             event: nil)
     }
 
-    private func push(_ id: String?, lifetime: Duration? = nil) -> Input {
+    private func push(_ id: String?, lifetime: Duration? = nil) -> Call {
         var options = PublishOptions()
         if let id { options.origin = Origin(source: "chat", eventID: id) }
         options.lifetime = lifetime
@@ -42,15 +42,11 @@ struct ClaimNamedTests {
         effects.compactMap { if case .resolve(_, _, let resolution) = $0 { resolution } else { nil } }
     }
 
-    private func reply(_ effects: [Effect]) -> Reply? {
-        effects.compactMap { if case .reply(let reply) = $0 { reply } else { nil } }.first
-    }
-
     @Test(arguments: NamedClaim.Kind.allCases)
     func anAwaitedEventIsAnnouncedAsClaimed(_ kind: NamedClaim.Kind) {
         var router = router()
-        #expect(reply(router.handle(claim("1", kind), at: start)) == .verdict(.awaited))
-        let effects = router.handle(push("1", lifetime: .zero), at: after(.seconds(3600)))
+        #expect(router.handle(claim("1", kind), at: start).reply == .success(.verdict(.awaited)))
+        let effects = router.handle(push("1", lifetime: .zero), at: after(.seconds(3600))).effects
         let announced = effects.contains { if case .announce(_, let said) = $0 { said.isClaimed } else { false } }
         #expect(announced)
         let resolution = resolutions(effects).first
@@ -70,7 +66,7 @@ struct ClaimNamedTests {
         if isOther { bench.publish("/post/1") }
         bench.show(7)
         let effects = bench.take(claim("1", .read))
-        #expect(reply(effects) == .verdict(isOther ? .recorded : .retracted))
+        #expect(bench.reply == .success(.verdict(isOther ? .recorded : .retracted)))
         #expect(effects.outcomes == [id: .retracted] && effects.resolutions[id]?.place == Self.phone)
         #expect(effects.closed == (isOther ? [] : [BannerID(7)]))
     }
@@ -78,8 +74,8 @@ struct ClaimNamedTests {
     @Test func whatWasReadElsewhereBeforeItsBannerIsClaimed() {
         var router = router()
         _ = router.handle(push("1"), at: start)
-        let effects = router.handle(claim("1", .read), at: start)
-        #expect(reply(effects) == .verdict(.suppressed))
+        let (reply, effects) = router.handle(claim("1", .read), at: start)
+        #expect(reply == .success(.verdict(.suppressed)))
         #expect(resolutions(effects).map(\.outcome) == [.claimed])
         #expect(router.undecidedCount == 0)
     }
@@ -88,9 +84,9 @@ struct ClaimNamedTests {
         var router = router()
         let origin = Origin(source: "notifyd:device", eventID: "100")
         let named = NamedClaim(name: .own(EventID(100)), origin: origin, claimant: ":1.1")
-        #expect(reply(router.handle(.claimedNamed(named, event: nil), at: start)) == .verdict(.awaited))
-        #expect(resolutions(router.handle(push(nil), at: start)).map(\.outcome) == [.claimed])
-        #expect(resolutions(router.handle(push(nil), at: start)).isEmpty)
+        #expect(router.handle(.claimedNamed(named, event: nil), at: start).reply == .success(.verdict(.awaited)))
+        #expect(resolutions(router.handle(push(nil), at: start).effects).map(\.outcome) == [.claimed])
+        #expect(resolutions(router.handle(push(nil), at: start).effects).isEmpty)
     }
 
     @Test func anEventThatCannotBeStoredIsAwaitedAgain() {
@@ -100,7 +96,7 @@ struct ClaimNamedTests {
         #expect(router.awaitsStored && router.awaitedCount == 0)
         _ = router.handle(.notStored([EventID(100)]), at: start)
         #expect(!router.awaitsStored && router.awaitedCount == 1)
-        #expect(resolutions(router.handle(push("1"), at: start)).map(\.outcome) == [.claimed])
+        #expect(resolutions(router.handle(push("1"), at: start).effects).map(\.outcome) == [.claimed])
         _ = router.handle(.stored, at: start)
         #expect(!router.awaitsStored)
     }
@@ -127,12 +123,13 @@ struct ClaimNamedTests {
         var router = router()
         _ = router.handle(claim("1", .read), at: start)
         _ = router.handle(claim("1", .withdrawn), at: start)
-        let unchanged = router.handle(claim("1", .claimed), at: start)
+        let unchanged = router.handle(claim("1", .claimed), at: start).effects
         #expect(!unchanged.contains { if case .keepAwaited = $0 { true } else { false } })
-        let longer = router.handle(claim("1", .claimed, left: .seconds(100_000)), at: start)
+        let longer = router.handle(claim("1", .claimed, left: .seconds(100_000)), at: start).effects
         #expect(longer.contains { if case .keepAwaited = $0 { true } else { false } })
         _ = router.handle(.timerFired, at: after(.seconds(99_999)))
-        #expect(resolutions(router.handle(push("1"), at: after(.seconds(99_999)))).map(\.outcome) == [.withdrawn])
+        #expect(
+            resolutions(router.handle(push("1"), at: after(.seconds(99_999))).effects).map(\.outcome) == [.withdrawn])
     }
 
     @Test func theLimitsOfAProgramAreNamed() {
@@ -141,17 +138,19 @@ struct ClaimNamedTests {
             ({ $0.awaitedBytesPerProgram = 2 * 820 }, "bytes of awaited events of one program: "),
         ] as [((inout Limits) -> Void, String)] {
             var router = router(change)
-            for name in ["1", "2"] { #expect(reply(router.handle(claim(name), at: start)) == .verdict(.awaited)) }
-            guard case .refused(.limitExceeded(let text)) = reply(router.handle(claim("3"), at: start)) else {
+            for name in ["1", "2"] {
+                #expect(router.handle(claim(name), at: start).reply == .success(.verdict(.awaited)))
+            }
+            guard case .failure(.limitExceeded(let text)) = router.handle(claim("3"), at: start).reply else {
                 Issue.record("a third name of one program is not refused")
                 return
             }
             #expect(text.hasPrefix(name))
-            #expect(reply(router.handle(claim("2"), at: start)) == .verdict(.awaited))
-            #expect(reply(router.handle(claim("3", by: ":1.2"), at: start)) == .verdict(.awaited))
+            #expect(router.handle(claim("2"), at: start).reply == .success(.verdict(.awaited)))
+            #expect(router.handle(claim("3", by: ":1.2"), at: start).reply == .success(.verdict(.awaited)))
             // What has come makes room.
             _ = router.handle(push("1"), at: start)
-            #expect(reply(router.handle(claim("4"), at: start)) == .verdict(.awaited))
+            #expect(router.handle(claim("4"), at: start).reply == .success(.verdict(.awaited)))
         }
     }
 
@@ -171,12 +170,12 @@ struct ClaimNamedTests {
             if !hasLeft { _ = router.handle(.peerLeft(caller), at: start) }
         }
         _ = router.handle(.identified(":1.4", as: "bridge", hasLeft: false), at: start)
-        guard case .refused(.limitExceeded) = reply(router.handle(claim("4", by: ":1.4"), at: start)) else {
+        guard case .failure(.limitExceeded) = router.handle(claim("4", by: ":1.4"), at: start).reply else {
             Issue.record("a fourth name of one program is not refused")
             return
         }
         _ = router.handle(.identified(":1.5", as: "other", hasLeft: false), at: start)
-        #expect(reply(router.handle(claim("4", by: ":1.5"), at: start)) == .verdict(.awaited))
+        #expect(router.handle(claim("4", by: ":1.5"), at: start).reply == .success(.verdict(.awaited)))
     }
 
     @Test(arguments: [true, false]) func aFullTableLosesWhatTheLargestOwnerAwaitsForTheShortestTime(_ byBytes: Bool) {
@@ -187,13 +186,12 @@ struct ClaimNamedTests {
             _ = router.handle(claim(name, left: .seconds(days * 86_400)), at: start)
         }
         for name in ["d", "e"] {
-            let effects = router.handle(claim(name, by: ":1.2"), at: start)
-            #expect(reply(effects) == .verdict(.awaited))
+            #expect(router.handle(claim(name, by: ":1.2"), at: start).reply == .success(.verdict(.awaited)))
         }
         #expect(awaited(router) == ["a", "c", "d", "e"])
-        let effects = router.handle(claim("f", by: ":1.3"), at: start)
+        let (reply, effects) = router.handle(claim("f", by: ":1.3"), at: start)
         #expect(effects.count { if case .dropAwaited = $0 { true } else { false } } == 1)
-        #expect(reply(effects) == .verdict(.awaited))
+        #expect(reply == .success(.verdict(.awaited)))
         #expect(awaited(router).contains("f") && router.awaitedCount == 4 && router.awaitedFill >= 75)
     }
 
@@ -207,9 +205,9 @@ struct ClaimNamedTests {
                 left: .seconds(5))
         }
         _ = router.handle(.restored(restoration), at: start)
-        #expect(reply(router.handle(claim("3"), at: start)) == .verdict(.awaited))
+        #expect(router.handle(claim("3"), at: start).reply == .success(.verdict(.awaited)))
         _ = router.handle(.identified(":1.1", as: "bridge", hasLeft: false), at: start)
-        guard case .refused(.limitExceeded) = reply(router.handle(claim("4"), at: start)) else {
+        guard case .failure(.limitExceeded) = router.handle(claim("4"), at: start).reply else {
             Issue.record("the names of an earlier run do not count")
             return
         }
@@ -220,7 +218,7 @@ struct ClaimNamedTests {
         for name in ["1", "2"] { _ = router.handle(claim(name), at: start) }
         _ = router.handle(.awaitedForgotten, at: start)
         #expect(router.awaitedCount == 0 && router.awaitedFill == 0)
-        #expect(resolutions(router.handle(push("1"), at: start)).isEmpty)
+        #expect(resolutions(router.handle(push("1"), at: start).effects).isEmpty)
     }
 
     @Test func whatAnEarlierRunAwaitedClaimsAnEventThatItLeftUndecided() {
@@ -243,7 +241,7 @@ struct ClaimNamedTests {
         #expect(resolutions(effects).map(\.outcome) == [.claimed])
         #expect(effects.count { if case .dropAwaited = $0 { true } else { false } } == 2)
         #expect(router.awaitedCount == 0)
-        #expect(reply(router.handle(claim("3"), at: start)) == .verdict(.awaited))
+        #expect(router.handle(claim("3"), at: start).reply == .success(.verdict(.awaited)))
     }
 
     @Test func optionsThatContradictEachOtherAreRefused() throws {

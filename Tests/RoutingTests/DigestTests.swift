@@ -79,7 +79,7 @@ struct DigestTests {
     func aPauseAndAMuteHaveOneWhereTheConfigurationWantsIt(_ isPause: Bool) {
         var bench = Bench(banners: BannerSettings(digestsPauses: true))
         bench.take(.serverAppeared)
-        bench.take(isPause ? .paused(true) : .muted(Self.post, for: .seconds(60)))
+        if isPause { bench.take(.paused(true)) } else { bench.take(.muted(Self.post, for: .seconds(60))) }
         let id = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.digest == id)
         #expect(bench.router.owedDigests.map(\.period.topic) == [isPause ? .all : Self.post])

@@ -25,9 +25,9 @@ import Testing
         _ = handle(.claimed(EventID(1), by: ":1.2"))
     }
 
-    private mutating func handle(_ input: Input) -> [Effect] {
-        router.handle(input, at: Now(instant: Instant(microseconds: time), uptime: Uptime(microseconds: time)))
-    }
+    private var now: Now { Now(instant: Instant(microseconds: time), uptime: Uptime(microseconds: time)) }
+    private mutating func handle(_ call: Call) -> [Effect] { router.handle(call, at: now).effects }
+    private mutating func handle(_ happening: Happening) -> [Effect] { router.handle(happening, at: now) }
 
     private func closes(_ effects: [Effect]) -> [UInt32] {
         effects.compactMap { if case .closeBanner(let id) = $0 { id.rawValue } else { nil } }

@@ -27,7 +27,7 @@ struct EventContentTests {
             let publication = Publication(
                 topic: try Topic("/\(text)"), title: "Title \(text)", body: text, sender: Bench.peer)
             let effects = bench.take(.published(publication))
-            guard case .reply(.accepted(let id)) = effects.first else { preconditionFailure("the event was refused") }
+            guard case .success(.accepted(let id)) = bench.reply else { preconditionFailure("the event was refused") }
             let announced = effects.compactMap { if case .announce(let event, _) = $0 { event.title } else { nil } }
             #expect(announced == ["Title \(text)"])
             #expect(bench.router.event(id)?.title == "Title \(text)" && bench.router.event(id)?.body == text)

@@ -13,7 +13,7 @@ import Testing
         /// How many are accepted.
         let count: Int
         var limits = Limits()
-        let input: @Sendable (Int) -> Input
+        let input: @Sendable (Int) -> Call
 
         var testDescription: String { name }
     }
@@ -67,12 +67,12 @@ import Testing
             routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), limits: edge.limits,
             firstID: EventID(1))
         for number in 0..<edge.count {
-            if case .refused(let refusal)? = answer(&router, edge.input(number)) {
+            if case .failure(let refusal) = answer(&router, edge.input(number)) {
                 Issue.record("number \(number + 1) of \(edge.count) is refused: \(refusal)")
                 return
             }
         }
-        guard case .refused(.limitExceeded(let text))? = answer(&router, edge.input(edge.count)) else {
+        guard case .failure(.limitExceeded(let text)) = answer(&router, edge.input(edge.count)) else {
             Issue.record("number \(edge.count + 1) is not refused")
             return
         }
@@ -85,22 +85,22 @@ import Testing
         var router = Router(
             routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))), firstID: EventID(1))
         _ = answer(&router, Self.publish(0))
-        let accepted: [Input] = [
+        let accepted: [Call] = [
             .claimedProvisionally(EventID(1), within: .seconds(600), by: ":1.1"),
             .topicClaimed(.all, grace: .seconds(10), by: ":1.1"),
         ]
-        let refused: [Input] = [
+        let refused: [Call] = [
             .claimedProvisionally(EventID(1), within: .milliseconds(600_001), by: ":1.1"),
             .topicClaimed(.all, grace: .milliseconds(10_001), by: ":1.1"),
         ]
         for input in refused {
-            guard case .refused(.limitExceeded)? = answer(&router, input) else {
+            guard case .failure(.limitExceeded) = answer(&router, input) else {
                 Issue.record("\(input) is not refused")
                 continue
             }
         }
         for input in accepted {
-            if case .refused(let refusal)? = answer(&router, input) { Issue.record("\(input): \(refusal)") }
+            if case .failure(let refusal) = answer(&router, input) { Issue.record("\(input): \(refusal)") }
         }
     }
 
@@ -110,9 +110,9 @@ import Testing
             limits: Self.narrow(\.undecidedBytesPerProgram, 2), firstID: EventID(1))
         for number in 0..<3 { _ = answer(&router, Self.publish(number)) }
         #expect(router.statistics.refused == 1)
-        #expect(answer(&router, Self.publish(3, from: 1)) == .accepted(EventID(3)))
+        #expect(answer(&router, Self.publish(3, from: 1)) == .success(.accepted(EventID(3))))
         _ = router.handle(.claimed(EventID(1), by: ":1.9"), at: Self.now)
-        #expect(answer(&router, Self.publish(4)) == .accepted(EventID(4)))
+        #expect(answer(&router, Self.publish(4)) == .success(.accepted(EventID(4))))
     }
 
     @Test func theOldestNamesAreForgottenWhenTheyTakeTooMuch() {
@@ -139,13 +139,12 @@ import Testing
 
     private static let now = Now(instant: Instant(microseconds: 1), uptime: Uptime(microseconds: 1))
 
-    private func answer(_ router: inout Router, _ input: Input) -> Reply? {
-        for case .reply(let reply) in router.handle(input, at: Self.now) { return reply }
-        return nil
+    private func answer(_ router: inout Router, _ call: Call) -> Result<Reply, Refusal> {
+        router.handle(call, at: Self.now).reply
     }
 
     /// Each takes the same room.
-    private static func publish(_ number: Int, from sender: Int = 0, retained: Bool = false) -> Input {
+    private static func publish(_ number: Int, from sender: Int = 0, retained: Bool = false) -> Call {
         var options = PublishOptions()
         options.retain = retained
         if retained { options.banner = false }
@@ -164,13 +163,13 @@ import Testing
     }
 
     private static func topic(_ number: Int) -> TopicPrefix { TopicPrefix(try! Topic("/post/\(number)")) }
-    private static func open(_ number: Int, by owner: Int = 0) -> Input {
+    private static func open(_ number: Int, by owner: Int = 0) -> Call {
         .screenOpened(topic(number), ScreenOptions(), by: ":1.\(owner)")
     }
-    private static func claim(_ number: Int, by owner: Int = 0) -> Input {
+    private static func claim(_ number: Int, by owner: Int = 0) -> Call {
         .topicClaimed(topic(number), grace: .seconds(10), by: ":1.\(owner)")
     }
-    private static func hold(by claimant: Int) -> Input {
+    private static func hold(by claimant: Int) -> Call {
         .claimedProvisionally(EventID(1), within: .seconds(60), by: ":1.\(claimant)")
     }
     private static func holding(_ limit: WritableKeyPath<Limits, Int>) -> Limits {
@@ -178,7 +177,7 @@ import Testing
         limits[keyPath: limit] = 3
         return limits
     }
-    private static var ask: Input {
+    private static var ask: Call {
         var options = ScreenOptions()
         options.mode = .ask
         return .screenOpened(.all, options, by: ":1.9")

@@ -19,21 +19,20 @@ import Testing
         Publication(topic: try Topic(topic), title: title, body: body, sender: sender, size: size)
     }
 
-    private func answer(_ router: inout Router, _ input: Input, at now: Now = now) -> Reply? {
-        for case .reply(let reply) in router.handle(input, at: now) { return reply }
-        return nil
+    private func answer(_ router: inout Router, _ call: Call, at now: Now = now) -> Result<Reply, Refusal> {
+        router.handle(call, at: now).reply
     }
 
     @Test func sizesAreLimitedInBytes() throws {
         var router = router()
         let fits = try publication(
             title: String(repeating: "x", count: 1024), body: String(repeating: "x", count: 8192), size: 65536)
-        #expect(answer(&router, .published(fits)) == .accepted(EventID(1)))
+        #expect(answer(&router, .published(fits)) == .success(.accepted(EventID(1))))
         for tooLarge in [
             try publication(title: String(repeating: "희", count: 342)),
             try publication(body: String(repeating: "x", count: 8193)), try publication(size: 65537),
         ] {
-            guard case .refused(.tooLarge)? = answer(&router, .published(tooLarge)) else {
+            guard case .failure(.tooLarge) = answer(&router, .published(tooLarge)) else {
                 Issue.record("what is too large must be refused")
                 continue
             }
@@ -45,19 +44,19 @@ import Testing
     @Test func aSenderHasALimitOfOpenEventsAndOthersAreNotTouchedByIt() throws {
         var router = router { $0.undecidedEventsPerProgram = 2 }
         for number in 1...2 { _ = router.handle(.published(try publication("/post/\(number)")), at: Self.now) }
-        guard case .refused(.limitExceeded)? = answer(&router, .published(try publication())) else {
+        guard case .failure(.limitExceeded) = answer(&router, .published(try publication())) else {
             Issue.record("a third open event of one sender must be refused")
             return
         }
-        #expect(answer(&router, .published(try publication(sender: ":1.2"))) == .accepted(EventID(3)))
+        #expect(answer(&router, .published(try publication(sender: ":1.2"))) == .success(.accepted(EventID(3))))
         _ = router.handle(.claimed(EventID(1), by: ":1.9"), at: Self.now)
-        #expect(answer(&router, .published(try publication())) == .accepted(EventID(4)))
+        #expect(answer(&router, .published(try publication())) == .success(.accepted(EventID(4))))
     }
 
     @Test func allSendersTogetherHaveALimit() throws {
         var router = router { $0.undecidedEvents = 1 }
         _ = router.handle(.published(try publication()), at: Self.now)
-        guard case .refused(.limitExceeded)? = answer(&router, .published(try publication(sender: ":1.2"))) else {
+        guard case .failure(.limitExceeded) = answer(&router, .published(try publication(sender: ":1.2"))) else {
             Issue.record("a second open event must be refused")
             return
         }
@@ -76,8 +75,8 @@ import Testing
         #expect(router.statistics.shown == 3)
         #expect(router.rememberedEvents == 2)
         #expect(router.statistics.forgotten == 1)
-        #expect(answer(&router, .claimed(EventID(1), by: ":1.9")) == .verdict(.recorded))
-        #expect(answer(&router, .claimed(EventID(2), by: ":1.9")) == .verdict(.retracted))
+        #expect(answer(&router, .claimed(EventID(1), by: ":1.9")) == .success(.verdict(.recorded)))
+        #expect(answer(&router, .claimed(EventID(2), by: ":1.9")) == .success(.verdict(.retracted)))
     }
 
     @Test func openWindowsKeepTheirDeadlinesWhenTheConfigurationChanges() throws {

@@ -138,7 +138,7 @@ struct OwnBannerTests {
     @Test mutating func aLateClaimIsAnsweredAndAnnouncedAsRetracted() {
         let id = shown()
         let effects = bench.take(.claimed(id, by: ":1.2"))
-        #expect(effects.verdict == .retracted)
+        #expect(bench.reply == .success(.verdict(.retracted)))
         #expect(effects.outcomes == [id: .retracted])
         #expect(effects.closed.isEmpty)
         #expect(!bench.router.remembers(id))
@@ -166,12 +166,12 @@ struct OwnBannerTests {
         let claim = NamedClaim(name: .origin(origin), origin: origin, kind: kind, claimant: ":1.2")
         let effects = bench.take(.claimedNamed(claim, event: id))
         #expect(effects.outcomes == [id: outcome])
-        #expect(effects.verdict == .retracted)
+        #expect(bench.reply == .success(.verdict(.retracted)))
     }
 
     @Test mutating func aPressedButtonStandsInTheOutcome() {
         let id = shown(options: Self.options(actions: ["open", "Open"]))
-        let resolution = bench.take(.pressed(id, action: "open", by: ":1.2")).resolutions[id]
+        let resolution = bench.take(.claimed(id, by: ":1.2", pressing: "open")).resolutions[id]
         #expect(resolution?.outcome == .retracted)
         #expect(resolution?.action == "open")
         #expect(resolution?.claimant == ":1.2")
@@ -274,7 +274,7 @@ struct OwnBannerTests {
         #expect(bench.take(.recalled(Self.event(id.rawValue), age: .seconds(1), banner: nil)).outcomes.isEmpty)
         let effects = bench.take(.claimed(id, by: ":1.2"))
         #expect(effects.outcomes == [id: .retracted])
-        #expect(effects.verdict == .retracted)
+        #expect(bench.reply == .success(.verdict(.retracted)))
     }
 
     private static func event(_ id: UInt64) -> Event {
@@ -290,12 +290,5 @@ struct OwnBannerTests {
         #expect(bench.router.remembers(id))
         bench.take(.notStored([id]))
         #expect(!bench.router.remembers(id))
-    }
-}
-
-extension [Effect] {
-    /// The verdict that was replied.
-    fileprivate var verdict: Verdict? {
-        if case .reply(.verdict(let verdict)) = first { verdict } else { nil }
     }
 }

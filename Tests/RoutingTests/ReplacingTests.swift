@@ -27,13 +27,12 @@ struct ReplacingTests {
                     topic: try! Topic("/post/1"), title: "", body: "", options: Self.options, sender: Bench.peer)))
         let words = effects.compactMap { effect -> String? in
             switch effect {
-            case .reply: "reply"
             case .announce(let event, _): "event \(event.id)"
             case .resolve(let id, _, let resolution): "\(id) \(resolution.outcome)"
             default: nil
             }
         }
-        #expect(words == ["reply", "event 2", "1 replaced"])
+        #expect(words == ["event 2", "1 replaced"])
         #expect(effects.resolutions[first]?.successor == EventID(2))
         #expect(bench.router.undecidedCount == 1)
         #expect(bench.router.statistics.replaced == 1)

@@ -25,7 +25,7 @@ extension Daemon {
         if let refusal = host.run(action, of: event, token: nil) { throw refusal }
         sendAfterCommit(.reply(.done, to: call))
         announce(action, of: event)
-        if !isResident { handleWithoutReply(.pressed(id, action: action, by: caller)) }
+        if !isResident { handle(.claimed(id, by: caller, pressing: action)) }
     }
 
     /// An unread event. Nobody presses a button of one that was claimed, closed or taken back.

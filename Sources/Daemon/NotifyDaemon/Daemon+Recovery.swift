@@ -28,8 +28,8 @@ extension Daemon {
 
     /// Called before the router hears from the server about a banner that is not loaded yet. Loaded later, it would be
     /// restored although it is gone.
-    func loadBanners(before input: Input) {
-        switch input {
+    func loadBanners(before happening: Happening) {
+        switch happening {
         case .bannerShown(_, let id?):
             // The server has given the number to another banner.
             if recovery.awaits(id) { forgetUnloadedBanner(id) }

@@ -89,9 +89,9 @@ final class Daemon {
 
     /// Handles a call. Its reply is put into the outbox before the effects that follow from it, and leaves when the
     /// turn ends.
-    func answer(_ input: Input, to call: any MethodCall) throws(Refusal) {
+    func answer(_ call: Call, to message: any MethodCall) throws(Refusal) {
         // Only events that can be stored are accepted.
-        if case .published(let publication) = input {
+        if case .published(let publication) = call {
             // A removal makes room, and takes no more than an outcome.
             guard storage.acceptsEvents || publication.options.remove && storage.isWritable else {
                 router.countRefusal()
@@ -99,7 +99,7 @@ final class Daemon {
             }
             try requireSignalQueueSpace()
         }
-        try jobs.marks.requireRoom(for: input, in: self)
+        try jobs.marks.requireRoom(for: call, in: self)
         var now = host.now
         if turn.isTooLong(at: now.instant) || storage.isTurnLarge {
             finishTurn()
@@ -107,21 +107,14 @@ final class Daemon {
         }
         turn.messageArrived(at: now.instant)
         host.endTurnWhenIdle()
-        let effects = router.handle(input, at: now)
-        guard case .reply(let reply) = effects.first else {
-            preconditionFailure("the router replies to every call before it does anything else")
+        let (reply, effects) = router.handle(call, at: now)
+        switch (call, reply) {
+        case (.markedRead, .success(.count(let count))): jobs.marks.answer(message, counting: count)
+        case (_, .success(let reply)): sendAfterCommit(.reply(reply, to: message))
+        case (_, .failure): break
         }
-        if case .refused(let refusal) = reply {
-            // Other effects, such as arming a timer, are carried out all the same.
-            perform(effects.dropFirst(), at: now)
-            throw refusal
-        }
-        if case .markedRead = input, case .count(let count) = reply {
-            jobs.marks.answer(call, counting: count)
-        } else {
-            sendAfterCommit(.reply(reply, to: call))
-        }
-        perform(effects.dropFirst(), at: now)
+        perform(effects, at: now)
+        if case .failure(let refusal) = reply { throw refusal }
     }
 
     /// Counts a call that is refused before it reaches the router.
@@ -129,34 +122,33 @@ final class Daemon {
 
     func remembers(_ id: EventID) -> Bool { router.remembersInPlace(id) }
 
-    /// Handles an input without a reply.
-    func handle(_ input: Input) {
-        if case .bannerShown = input { Failpoint.beforeOutcome.hit() }
-        if case .serverVanished = input { recovery.forgetBanners() }
-        loadBanners(before: input)
-        if case .actionInvoked(let banner, let action) = input, router.knows(banner),
+    func handle(_ happening: Happening) {
+        if case .bannerShown = happening { Failpoint.beforeOutcome.hit() }
+        if case .serverVanished = happening { recovery.forgetBanners() }
+        loadBanners(before: happening)
+        if case .actionInvoked(let banner, let action) = happening, router.knows(banner),
             !router.offers(action, on: banner)
         {
             return server.logUnknownAction(action, on: banner)
         }
         let now = host.now
-        perform(router.handle(input, at: now)[...], at: now)
+        perform(router.handle(happening, at: now), at: now)
     }
 
     /// Closes a screen without a call of its owner.
     func closeScreen(_ id: ScreenID, of owner: String) {
-        handleWithoutReply(.screenClosed(id, by: owner))
+        handle(.screenClosed(id, by: owner))
     }
 
-    /// Handles the input of a call without a caller.
+    /// Handles a call without a caller.
     ///
-    /// - Returns: the reply; it is not sent.
+    /// - Returns: the answer; it is not sent.
     @discardableResult
-    func handleWithoutReply(_ input: Input) -> Effect? {
+    func handle(_ call: Call) -> Result<Reply, Refusal> {
         let now = host.now
-        let effects = router.handle(input, at: now)
-        perform(effects.dropFirst(), at: now)
-        return effects.first
+        let (reply, effects) = router.handle(call, at: now)
+        perform(effects, at: now)
+        return reply
     }
 
     /// Announces a pressed button, once the entries of this turn are committed.
@@ -166,7 +158,7 @@ final class Daemon {
     }
 
     /// Collects records and outgoing messages until the turn ends.
-    private func perform(_ effects: ArraySlice<Effect>, at now: Now) {
+    private func perform(_ effects: [Effect], at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
         let records = RecordBuilder(server: server.holder)
@@ -176,7 +168,6 @@ final class Daemon {
         }
         for effect in effects {
             switch effect {
-            case .reply: preconditionFailure("only a call is replied to, and its reply comes first")
             case .announce(let event, let announcement):
                 // A replayed event is in the journal already.
                 if !announcement.isReplayed {

@@ -2,8 +2,6 @@
 ///
 /// One call may have an effect for every event in memory, so the large cases are allocated separately.
 public enum Effect: Sendable {
-    /// Answer the call that caused this input; every call gets exactly one answer.
-    case reply(Reply)
     /// Announce an event (signal `Event`).
     case announce(Event, Announcement)
     /// Announce an outcome (signal `Resolved`).
@@ -63,8 +61,6 @@ public enum Reply: Equatable, Sendable {
     case screen(ScreenID)
     /// Done, without a result.
     case done
-    /// Not done, and why.
-    case refused(Refusal)
 }
 
 /// What the signal `Event` says beside the event itself.

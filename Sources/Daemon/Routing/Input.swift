@@ -1,22 +1,13 @@
-/// Everything that can happen to the router.
-public enum Input: Sendable {
-    /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs. Values and
-    /// global ids come before the first input that depends on them.
-    case restored(Restoration)
+/// A call of a client, or of the shell itself. Each has one answer.
+public enum Call: Sendable {
     /// A client publishes an event.
     case published(Publication)
-    /// A client, with its unique bus name, claims an event.
-    case claimed(EventID, by: String)
-    /// A client presses a button of an event, which claims it.
-    case pressed(EventID, action: String, by: String)
+    /// A client, with its unique bus name, claims an event, perhaps by a button of it.
+    case claimed(EventID, by: String, pressing: String? = nil)
     /// A client claims an event by its global name: the event of this name, or `nil` where the journal has none.
     case claimedNamed(NamedClaim, event: EventID?)
-    /// The event of this name comes at a topic where the policy does not let the awaited claim have an effect.
-    case awaitedDenied(EventName)
     /// A client claims an event, but the claim must be confirmed within a time.
     case claimedProvisionally(EventID, within: Duration, by: String)
-    /// No event is awaited any longer. The shell empties the table of the journal itself.
-    case awaitedForgotten
     /// The holder of a provisional claim confirms it.
     case completed(EventID, by: String)
     /// The holder of a provisional claim releases it.
@@ -29,14 +20,36 @@ public enum Input: Sendable {
     case topicClaimed(TopicPrefix, grace: Duration, by: String)
     /// All events at or below a topic, up to an id, have been read; 0 means all.
     case markedRead(TopicPrefix, upTo: EventID, by: String)
-    /// Shown events that are no longer in memory were claimed; no banner shows them.
-    case claimedLate([LateClaim])
     /// A client opens a screen for all at or below a topic.
     case screenOpened(TopicPrefix, ScreenOptions, by: String)
     /// The owner of a screen changes it or renews its lease.
     case screenUpdated(ScreenID, ScreenOptions, by: String)
     /// The owner of a screen closes it.
     case screenClosed(ScreenID, by: String)
+    /// Pauses banners for a time; zero: until `paused(false)`.
+    case pausedFor(Duration)
+    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules until
+    /// they begin again.
+    case muted(TopicPrefix, for: Duration)
+    /// A client wants the banner of a shown or muted event to come back after a time. A muted event that is not in memory comes
+    /// along.
+    case snoozed(EventID, for: Duration, muted: RestoredBanner.Shown?, by: String)
+    /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. The answer is that to a publisher, or
+    /// `done` without a digest.
+    case digestsCounted(DigestCount)
+}
+
+/// Everything else that can happen to the router.
+public enum Happening: Sendable {
+    /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs. Values and
+    /// global ids come before the first input that depends on them.
+    case restored(Restoration)
+    /// The event of this name comes at a topic where the policy does not let the awaited claim have an effect.
+    case awaitedDenied(EventName)
+    /// No event is awaited any longer. The shell empties the table of the journal itself.
+    case awaitedForgotten
+    /// Shown events that are no longer in memory were claimed; no banner shows them.
+    case claimedLate([LateClaim])
     /// The program of a connection is known, or cannot be told (`nil`). What the connection has counts for it, also
     /// what it has left behind.
     case identified(String, as: String?, hasLeft: Bool)
@@ -47,20 +60,10 @@ public enum Input: Sendable {
 
     /// Pauses banners until further notice, or ends the pause.
     case paused(Bool)
-    /// Pauses banners for a time; zero: until `paused(false)`.
-    case pausedFor(Duration)
-    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules until
-    /// they begin again.
-    case muted(TopicPrefix, for: Duration)
     /// These are all the schedules that are on now.
     case scheduled([ActiveSchedule])
     /// The desktop's own “do not disturb” is on, or off again.
     case desktopQuiet(Bool)
-    /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. It has a reply, as a call has.
-    case digestsCounted(DigestCount)
-    /// A client wants the banner of a shown or muted event to come back after a time. A muted event that is not in memory comes
-    /// along.
-    case snoozed(EventID, for: Duration, muted: RestoredBanner.Shown?, by: String)
 
     /// A shown event, loaded from the journal because a claim names it, it is withdrawn or another takes its place. The age is `nil` for an event of an earlier boot; the
     /// banner is the one that shows this event alone, if it is up.

@@ -37,14 +37,14 @@ struct LiveValues {
     }
 
     /// - Returns: why there is no room for another value; `nil` where there is.
-    func refusal(of topic: Topic, bytes added: Int, limits: Limits) -> Refusal? {
+    func checkRoom(for topic: Topic, bytes added: Int, limits: Limits) throws(Refusal) {
         let present = entries[topic]
         if present == nil, count >= limits.values {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "current values: \(limits.values) topics have one; remove one with the option 'remove'")
         }
-        guard bytes - (present?.bytes ?? 0) + added > limits.valueBytes else { return nil }
-        return .limitExceeded(
+        guard bytes - (present?.bytes ?? 0) + added > limits.valueBytes else { return }
+        throw .limitExceeded(
             "bytes of current values: with this one it would be more than \(limits.valueBytes); "
                 + "remove one with the option 'remove'")
     }
@@ -73,19 +73,22 @@ extension Router {
         return (version, options.ifNewer && last.map { !version.isNewer(than: $0, on: device) } ?? false)
     }
 
-    mutating func acceptRemoval(_ publication: Publication, at now: Now) {
+    mutating func acceptRemoval(_ publication: Publication, at now: Now) -> EventID {
         let (version, isOutdated) = version(of: publication, at: now)
         let id = takeID()
         statistics.published += 1
         deduplicator.record(publication.options.origin, as: id, at: now.uptime)
-        effects.append(.reply(.accepted(id)))
         let removal = ValueRemoval(
             id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,
             cause: .publisher)
-        guard !isOutdated else { return effects.append(.remove(removal, leaving: nil, isNews: false)) }
-        let hadValue = values.remove(publication.topic) != nil
-        remember(removal, version, at: now)
-        effects.append(.remove(removal, leaving: version, isNews: hadValue))
+        if isOutdated {
+            effects.append(.remove(removal, leaving: nil, isNews: false))
+        } else {
+            let hadValue = values.remove(publication.topic) != nil
+            remember(removal, version, at: now)
+            effects.append(.remove(removal, leaving: version, isNews: hadValue))
+        }
+        return id
     }
 
     /// The removal gets an id of its own, which gives it a position among the events.

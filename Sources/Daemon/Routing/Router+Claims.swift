@@ -2,17 +2,18 @@
 /// then it retracts.
 extension Router {
     /// - Parameter action: the button by which it is claimed.
-    mutating func claim(_ id: EventID, by claimant: String, pressing action: String? = nil, at now: Now) {
-        guard isKnown(id) else { return refuseUnknown(id) }
+    mutating func claim(
+        _ id: EventID, by claimant: String, pressing action: String?, at now: Now
+    ) throws(Refusal) -> Verdict {
+        try requireKnown(id)
         guard remembers(id) else {
             statistics.recordedClaims += 1
-            effects.append(.reply(.verdict(.recorded)))
-            return note(.claim, of: id, by: claimant, .recorded, at: now)
+            note(.claim, of: id, by: claimant, .recorded, at: now)
+            return .recorded
         }
         let verdict = applyClaim(id, by: claimant, as: .claim, pressing: action, at: now)
-        // The reply comes before the announcement of the outcome.
-        effects.insert(.reply(.verdict(verdict)), at: 0)
         sendBanners(at: now)
+        return verdict
     }
 
     /// Claims several events together: no window ends before all are claimed.
@@ -104,13 +105,9 @@ extension Router {
         }
     }
 
-    /// Whether the id was given out by this router.
-    func isKnown(_ id: EventID) -> Bool {
-        id >= oldestID && id < nextID
-    }
-
-    mutating func refuseUnknown(_ id: EventID) {
-        refuse(.noEvent(id))
+    /// - Throws: `.unknownEvent` if the id was not given out by this router.
+    func requireKnown(_ id: EventID) throws(Refusal) {
+        guard id >= oldestID && id < nextID else { throw .noEvent(id) }
     }
 
     // MARK: Read marks
@@ -118,13 +115,13 @@ extension Router {
     /// Events in memory count as claimed; those in the journal are marked there.
     ///
     /// - Parameter last: events with higher ids stay as they are; 0 means all.
-    mutating func markRead(_ topic: TopicPrefix, upTo last: EventID, by claimant: String, at now: Now) {
+    mutating func markRead(_ topic: TopicPrefix, upTo last: EventID, by claimant: String, at now: Now) -> Int {
         let last = last == EventID(0) ? lastID : min(last, lastID)
         let found = claimable(atOrBelow: topic).filter { $0 <= last }
-        effects.append(.reply(.count(found.count)))
         applyClaims(found, by: claimant, as: .read, at: now)
         effects.append(.markRead(topic, upTo: last, by: claimant, as: .read))
         sendBanners(at: now)
+        return found.count
     }
 
     /// Skips events that are in memory again: they have been claimed already.

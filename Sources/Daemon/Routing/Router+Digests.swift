@@ -44,28 +44,31 @@ extension Router {
         digests.isUnchecked = true
     }
 
-    /// Publishes the digest that was counted. The reply is that to a publisher, or `done` without a digest.
-    mutating func digestsCounted(_ count: DigestCount, at now: Now) {
+    /// Publishes the digest that was counted.
+    ///
+    /// - Returns: its id; `nil`: there is none.
+    mutating func digestsCounted(_ count: DigestCount, at now: Now) throws(Refusal) -> EventID? {
         digests.isCounting = false
         guard count.digests == dueDigests else {
             // Something has begun or ended during the count.
             digests.isUnchecked = true
-            return effects.append(.reply(.done))
+            return nil
         }
         switch count.result {
-        case .none:
-            for digest in count.digests { digests.remove(digest.period) }
-            effects.append(.reply(.done))
+        case .none: for digest in count.digests { digests.remove(digest.period) }
         // The next pause, mute or schedule that ends has them counted again.
-        case .quiet: effects.append(.reply(.done))
+        case .quiet: break
         case .found(let publication):
-            publish(publication, at: now)
-            guard case .reply(.accepted(let id)) = effects.first else {
+            do throws(Refusal) {
+                let id = try publish(publication, at: now)
+                digests.published(id, of: count.digests)
+                return id
+            } catch {
                 digests.retryTimer = timers.schedule(.digest, at: now.instant + Self.retryInterval)
-                return
+                throw error
             }
-            digests.published(id, of: count.digests)
         }
+        return nil
     }
 
     /// Asks for a count if a digest is due. Runs at the end of every input.

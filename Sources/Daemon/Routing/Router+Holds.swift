@@ -2,28 +2,26 @@
 ///
 /// Several claimants may hold an event: it is claimed when the first of them confirms, and goes on when the last one has failed.
 extension Router {
-    mutating func hold(_ id: EventID, for duration: Duration, by claimant: String, at now: Now) {
+    mutating func hold(
+        _ id: EventID, for duration: Duration, by claimant: String, at now: Now
+    ) throws(Refusal) -> Verdict {
         guard duration > .zero, duration <= limits.maximumHold else {
-            return refuse(
-                .limitExceeded(
-                    "the time to confirm is \(duration.text); it is 1ms to \(limits.maximumHold.text), in milliseconds")
-            )
+            throw .limitExceeded(
+                "the time to confirm is \(duration.text); it is 1ms to \(limits.maximumHold.text), in milliseconds")
         }
-        guard isKnown(id) else { return refuseUnknown(id) }
+        try requireKnown(id)
         let others = holds[id]
         guard let tracked = events[id], holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
             statistics.recordedClaims += 1
-            effects.append(.reply(.verdict(.recorded)))
-            return note(.provisional, of: id, by: claimant, .recorded, at: now)
+            note(.provisional, of: id, by: claimant, .recorded, at: now)
+            return .recorded
         }
         guard others.count < limits.holdersOfEvent else {
-            return refuse(
-                .limitExceeded(
-                    "claimants that hold one event: \(limits.holdersOfEvent) hold event \(id) already; "
-                        + "use Claim, or wait until one has confirmed or failed"))
+            throw .limitExceeded(
+                "claimants that hold one event: \(limits.holdersOfEvent) hold event \(id) already; "
+                    + "use Claim, or wait until one has confirmed or failed")
         }
-        if let refusal = roomToHold(by: claimant) { return refuse(refusal) }
-        effects.append(.reply(.verdict(.suppressed)))
+        try checkRoomToHold(by: claimant)
         note(.provisional, of: id, by: claimant, .suppressed, at: now)
         if others.isEmpty { takeBack(id, from: tracked.place) }
         holds.add(
@@ -34,21 +32,21 @@ extension Router {
         for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
         if case .window(let key) = events[existing: id].place { endWindowIfAnswered(key, at: now) }
         sendBanners(at: now)
+        return .suppressed
     }
 
     private func canBeHeld(_ tracked: TrackedEvent) -> Bool { !tracked.isSnoozed && isInTime(tracked.place) }
 
-    private func roomToHold(by claimant: String) -> Refusal? {
+    private func checkRoomToHold(by claimant: String) throws(Refusal) {
         if holds.count >= limits.holds {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "provisional claims: \(limits.holds) are held already; use Claim, or wait until some are confirmed")
         }
         if owners[claimant].holds >= limits.holdsPerProgram {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "provisional claims of one program: \(limits.holdsPerProgram) of yours are held already; "
                     + "confirm or release some")
         }
-        return nil
     }
 
     /// Keeps an event from becoming a banner for now.
@@ -77,17 +75,15 @@ extension Router {
             .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
     }
 
-    mutating func complete(_ id: EventID, by claimant: String, at now: Now) {
-        guard let hold = own(id, claimant) else { return }
-        effects.append(.reply(.done))
+    mutating func complete(_ id: EventID, by claimant: String, at now: Now) throws(Refusal) {
+        let hold = try own(id, claimant)
         note(.completed, of: id, by: claimant, .suppressed, at: now)
         applyClaim(id, by: hold.claimant, as: .provisional, latency: hold.latency, at: now)
         sendBanners(at: now)
     }
 
-    mutating func release(_ id: EventID, by claimant: String, at now: Now) {
-        guard own(id, claimant) != nil else { return }
-        effects.append(.reply(.done))
+    mutating func release(_ id: EventID, by claimant: String, at now: Now) throws(Refusal) {
+        _ = try own(id, claimant)
         cancelHold(id, by: claimant, .released, at: now)
         sendBanners(at: now)
     }
@@ -117,17 +113,11 @@ extension Router {
         }
     }
 
-    private mutating func own(_ id: EventID, _ caller: String) -> Holds.Hold? {
-        guard isKnown(id) else {
-            refuseUnknown(id)
-            return nil
-        }
+    private func own(_ id: EventID, _ caller: String) throws(Refusal) -> Holds.Hold {
+        try requireKnown(id)
         guard let hold = holds[id, caller] else {
-            refuse(
-                .notClaimant(
-                    "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over"
-                ))
-            return nil
+            throw .notClaimant(
+                "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over")
         }
         return hold
     }

@@ -3,29 +3,29 @@
 /// An event that has not come yet is awaited. When it comes, it is claimed before there is any banner.
 extension Router {
     /// - Parameter id: the event of this name; `nil` if none is known but those that the router remembers.
-    mutating func claimNamed(_ claim: NamedClaim, event id: EventID?, at now: Now) {
+    mutating func claimNamed(_ claim: NamedClaim, event id: EventID?, at now: Now) throws(Refusal) -> Verdict {
         guard let id = id ?? deduplicator.original(of: claim.origin, at: now.uptime) else {
-            return awaitEvent(of: claim, at: now)
+            try awaitEvent(of: claim, at: now)
+            return .awaited
         }
-        guard isKnown(id) else { return refuseUnknown(id) }
+        try requireKnown(id)
         guard remembers(id) else {
             statistics.recordedClaims += 1
-            effects.append(.reply(.verdict(.recorded)))
-            return note(.named, of: id, by: claim.claimant, .recorded, at: now)
+            note(.named, of: id, by: claim.claimant, .recorded, at: now)
+            return .recorded
         }
         let verdict = applyClaim(id, by: claim.claimant, as: .named, kind: claim.kind, from: claim.place, at: now)
-        effects.insert(.reply(.verdict(verdict)), at: 0)
         sendBanners(at: now)
+        return verdict
     }
 
     // MARK: Events that have not come
 
     /// The first claim of a name decides; one that only marks as read gives way to any other. The longer time counts.
-    private mutating func awaitEvent(of claim: NamedClaim, at now: Now) {
+    private mutating func awaitEvent(of claim: NamedClaim, at now: Now) throws(Refusal) {
         let time = min(max(claim.left ?? .zero, limits.minimumAwait), limits.maximumAwait)
         let expires = now.uptime + time
         if let earlier = awaited[claim.name] {
-            effects.append(.reply(.verdict(.awaited)))
             let decides = earlier.claim.kind == .read && claim.kind != .read
             guard decides || expires > earlier.expires else { return }
             var merged = AwaitedClaim(decides ? claim : earlier.claim, until: max(expires, earlier.expires))
@@ -35,10 +35,9 @@ extension Router {
             awaited.update(merged, timer, in: &owners)
             return effects.append(.keepAwaited(merged))
         }
-        if let refusal = roomToAwait(claim) { return refuse(refusal) }
+        try checkRoom(for: claim)
         var kept = AwaitedClaim(claim, until: expires)
         kept.claim.program = owners.program(of: claim.claimant)
-        effects.append(.reply(.verdict(.awaited)))
         insertAwaited(kept, of: .connection(claim.claimant))
         effects.append(.keepAwaited(kept))
     }
@@ -52,19 +51,18 @@ extension Router {
         awaited.insert(kept, timer, of: owner, in: &owners)
     }
 
-    private func roomToAwait(_ claim: NamedClaim) -> Refusal? {
+    private func checkRoom(for claim: NamedClaim) throws(Refusal) {
         let usage = owners[claim.claimant].awaited
         let advice = "whose events have not come; wait until some have come or their time is over"
         if usage.count >= limits.awaitedPerProgram {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "awaited events of one program: \(usage.count) names of yours are claimed already \(advice)")
         }
         if usage.bytes + claim.memoryCost > limits.awaitedBytesPerProgram {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "bytes of awaited events of one program: with this name yours would be more than "
                     + "\(limits.awaitedBytesPerProgram); \(usage.count) are claimed already \(advice)")
         }
-        return nil
     }
 
     /// What the connection has counts for its program from now on. What it claimed before is not written again for

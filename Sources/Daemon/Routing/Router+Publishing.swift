@@ -5,13 +5,14 @@ extension Router {
     /// Counts an event that is refused before it reaches the router.
     public mutating func countRefusal() { statistics.refused += 1 }
 
-    mutating func publish(_ publication: Publication, at now: Now) {
+    /// - Returns: the id of the event, or of the first one with the same global id.
+    mutating func publish(_ publication: Publication, at now: Now) throws(Refusal) -> EventID {
         let route = routes.route(for: publication.topic)
-        if let refusal = check(publication, route: route) { return refuse(refusal) }
+        try check(publication, route: route)
         let options = publication.options
         if let first = deduplicator.original(of: options.origin, at: now.uptime) {
             statistics.repeated += 1
-            return effects.append(.reply(.accepted(first)))
+            return first
         }
         if options.remove { return acceptRemoval(publication, at: now) }
         // The value of an event without a lifetime would be removed at once. With `if-newer` that matters: an older value ends.
@@ -31,13 +32,9 @@ extension Router {
             // What is outdated takes nobody's place.
             collapse: isOutdated ? nil : options.collapse, retained: isRetained,
             appearanceOptions: options.appearance, route: route)
-        if silence == nil, early == nil, claim == nil, !isExpired, let refusal = checkRoom(for: event) {
-            return refuse(refusal)
-        }
-        if isRetained, options.lifetime != .zero,
-            let refusal = values.refusal(of: event.topic, bytes: event.memoryCost, limits: limits)
-        {
-            return refuse(refusal)
+        if silence == nil, early == nil, claim == nil, !isExpired { try checkRoom(for: event) }
+        if isRetained, options.lifetime != .zero {
+            try values.checkRoom(for: event.topic, bytes: event.memoryCost, limits: limits)
         }
 
         let id = takeID()
@@ -45,7 +42,6 @@ extension Router {
         statistics.published += 1
         deduplicator.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
-        effects.append(.reply(.accepted(id)))
         if isRetained, let version {
             setValue(version, of: event.topic, bytes: event.memoryCost, until: expires)
         }
@@ -74,6 +70,7 @@ extension Router {
         if let earlier { replace(earlier, by: event, at: now) }
         if isOver { endWindowIfAnswered(event.key, at: now) }
         if isOver || earlier != nil { sendBanners(at: now) }
+        return id
     }
 
     mutating func takeID() -> EventID {
@@ -130,43 +127,35 @@ extension Router {
         return isOver
     }
 
-    mutating func refuse(_ refusal: Refusal) {
-        statistics.refused += 1
-        effects.append(.reply(.refused(refusal)))
-    }
-
-    private func check(_ publication: Publication, route: Route) -> Refusal? {
+    private func check(_ publication: Publication, route: Route) throws(Refusal) {
         if publication.title.utf8.count > limits.titleBytes {
-            return .tooLarge("the title has \(publication.title.utf8.count) bytes, \(limits.titleBytes) are allowed")
+            throw .tooLarge("the title has \(publication.title.utf8.count) bytes, \(limits.titleBytes) are allowed")
         }
         if publication.body.utf8.count > limits.bodyBytes {
-            return .tooLarge("the body has \(publication.body.utf8.count) bytes, \(limits.bodyBytes) are allowed")
+            throw .tooLarge("the body has \(publication.body.utf8.count) bytes, \(limits.bodyBytes) are allowed")
         }
         if publication.size > limits.messageBytes {
-            return .tooLarge("the message has \(publication.size) bytes, \(limits.messageBytes) are allowed")
+            throw .tooLarge("the message has \(publication.size) bytes, \(limits.messageBytes) are allowed")
         }
         for (name, type) in route.required {
             guard let field = publication.fields.first(where: { $0.name.bytes == name.bytes }) else {
                 let advice = publication.method == .send ? "; Send cannot give fields, use Publish" : ""
-                return .invalidEvent("the route \(route.name) requires the field '\(name)' (\(type.rawValue))\(advice)")
+                throw .invalidEvent("the route \(route.name) requires the field '\(name)' (\(type.rawValue))\(advice)")
             }
             guard type.admits(field.value) else {
-                return .invalidEvent(
+                throw .invalidEvent(
                     "the field '\(name)' has type \(field.value.signature); "
                         + "the route \(route.name) requires it as \(type.rawValue)")
             }
         }
-        return nil
     }
 
-    private func checkRoom(for event: Event) -> Refusal? {
-        let usage = owners[event.sender].undecided
-        if let refusal = undecided.refusal(of: event, usage, unrestored: unrestored, limits: limits) { return refusal }
+    private func checkRoom(for event: Event) throws(Refusal) {
+        try undecided.checkRoom(for: event, owners[event.sender].undecided, unrestored: unrestored, limits: limits)
         if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "questions to screens: \(limits.questions) answers are awaited already; "
                     + "try again when screens have claimed or passed")
         }
-        return nil
     }
 }

@@ -43,25 +43,22 @@ extension Router {
 
     /// - Parameter duration: zero for a pause until it is lifted.
     mutating func pause(for duration: Duration, at now: Now) {
-        effects.append(.reply(.done))
         guard duration > .zero else { return setPaused(true) }
         beginPause(until: now.uptime + duration)
         noteQuietChange()
     }
 
-    mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) {
+    mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) throws(Refusal) {
         guard duration > .zero else {
-            effects.append(.reply(.done))
             let isMuteLifted = quietPeriods.liftMute(topic)
             let isScheduleLifted = quietPeriods.liftSchedules(of: topic)
             if isMuteLifted || isScheduleLifted { noteQuietChange() }
             return
         }
         guard quietPeriods.isMuted(topic) || quietPeriods.muteCount < limits.mutes else {
-            return refuse(.limitExceeded("mutes: \(limits.mutes) topics are muted already; unmute one with 0 seconds"))
+            throw .limitExceeded("mutes: \(limits.mutes) topics are muted already; unmute one with 0 seconds")
         }
         beginMute(of: topic, until: now.uptime + duration)
-        effects.append(.reply(.done))
         noteQuietChange()
     }
 

@@ -1,32 +1,32 @@
 /// Screens: opening, changing, closing and asking them.
 extension Router {
-    mutating func openScreen(_ topic: TopicPrefix, _ options: ScreenOptions, by owner: String, at now: Now) {
+    mutating func openScreen(
+        _ topic: TopicPrefix, _ options: ScreenOptions, by owner: String, at now: Now
+    ) throws(Refusal) -> ScreenID {
         if screens.count >= limits.screens {
-            return refuse(.limitExceeded("screens: \(limits.screens) are open already; close one"))
+            throw .limitExceeded("screens: \(limits.screens) are open already; close one")
         }
         if screens.owned(by: owner).count >= limits.screensPerConnection {
-            return refuse(
-                .limitExceeded("screens of one connection: \(limits.screensPerConnection) of yours are open; close one")
-            )
+            throw .limitExceeded(
+                "screens of one connection: \(limits.screensPerConnection) of yours are open; close one")
         }
         if owners[owner].screens >= limits.screensPerProgram {
-            return refuse(
-                .limitExceeded("screens of one program: \(limits.screensPerProgram) of yours are open; close one"))
+            throw .limitExceeded("screens of one program: \(limits.screensPerProgram) of yours are open; close one")
         }
         let id = screens.open(topic, owner: owner, in: &owners)
-        effects.append(.reply(.screen(id)))
         change(id, options, wasClaiming: false, at: now)
+        return id
     }
 
-    mutating func updateScreen(_ id: ScreenID, _ options: ScreenOptions, by caller: String, at now: Now) {
-        guard let screen = own(id, caller) else { return }
-        effects.append(.reply(.done))
+    mutating func updateScreen(
+        _ id: ScreenID, _ options: ScreenOptions, by caller: String, at now: Now
+    ) throws(Refusal) {
+        let screen = try own(id, caller)
         change(id, options, wasClaiming: screens.isActive(screen) && screen.mode == .auto, at: now)
     }
 
-    mutating func closeScreen(_ id: ScreenID, by caller: String, at now: Now) {
-        guard own(id, caller) != nil else { return }
-        effects.append(.reply(.done))
+    mutating func closeScreen(_ id: ScreenID, by caller: String, at now: Now) throws(Refusal) {
+        _ = try own(id, caller)
         closeScreen(id, at: now)
         sendBanners(at: now)
     }
@@ -96,9 +96,8 @@ extension Router {
         return asked
     }
 
-    mutating func pass(_ id: EventID, by caller: String, at now: Now) {
-        guard isKnown(id) else { return refuseUnknown(id) }
-        effects.append(.reply(.done))
+    mutating func pass(_ id: EventID, by caller: String, at now: Now) throws(Refusal) {
+        try requireKnown(id)
         for screen in screens.owned(by: caller) { answered(screen, about: id, at: now) }
         sendBanners(at: now)
     }
@@ -128,18 +127,14 @@ extension Router {
         events[existing: id].asked = []
     }
 
-    private mutating func own(_ id: ScreenID, _ caller: String) -> Screen? {
+    private func own(_ id: ScreenID, _ caller: String) throws(Refusal) -> Screen {
         guard let screen = screens[id] else {
-            refuse(
-                .unknownScreen(
-                    "there is no screen \(id); numbers come from OpenScreen, and a screen ends with its lease"))
-            return nil
+            throw .unknownScreen(
+                "there is no screen \(id); numbers come from OpenScreen, and a screen ends with its lease")
         }
         guard screen.owner == caller else {
-            refuse(
-                .accessDenied(
-                    "screen \(id) belongs to \(screen.owner); only the connection that opened it may change it"))
-            return nil
+            throw .accessDenied(
+                "screen \(id) belongs to \(screen.owner); only the connection that opened it may change it")
         }
         return screen
     }

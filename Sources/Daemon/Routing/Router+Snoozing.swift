@@ -29,22 +29,17 @@ extension Router {
 
     mutating func snooze(
         _ id: EventID, for duration: Duration, muted: RestoredBanner.Shown?, by caller: String, at now: Now
-    ) {
+    ) throws(Refusal) {
         guard duration >= limits.minimumSnooze, duration <= limits.maximumSnooze else {
-            return refuse(
-                .limitExceeded(
-                    "the snooze is \(duration.text); it is \(limits.minimumSnooze.text) to "
-                        + "\(limits.maximumSnooze.text), in seconds"))
+            throw .limitExceeded(
+                "the snooze is \(duration.text); it is \(limits.minimumSnooze.text) to "
+                    + "\(limits.maximumSnooze.text), in seconds")
         }
-        guard isKnown(id) else { return refuseUnknown(id) }
+        try requireKnown(id)
         guard events[id].map({ !$0.isUndecided }) ?? (muted != nil) else {
-            return refuse(
-                .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed"))
+            throw .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed")
         }
-        if let refusal = roomToSnooze(id, bytes: (events[id]?.event ?? muted?.event)?.memoryCost ?? 0) {
-            return refuse(refusal)
-        }
-        effects.append(.reply(.done))
+        if let refusal = roomToSnooze(id, bytes: (events[id]?.event ?? muted?.event)?.memoryCost ?? 0) { throw refusal }
         var isUpElsewhere = false
         if let tracked = events[id] {
             if case .gone = tracked.place { isUpElsewhere = tracked.event.isShownByPublisher }
@@ -97,7 +92,7 @@ extension Router {
         endSnooze(of: id)
     }
 
-    /// The effect follows at the end of the input, because the reply to a call comes first.
+    /// The effect follows at the end of the input, once for all.
     mutating func endSnooze(of id: EventID) {
         if snoozes.removeValue(forKey: id) != nil { haveSnoozesChanged = true }
     }

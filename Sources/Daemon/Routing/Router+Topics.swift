@@ -1,23 +1,21 @@
 /// Claims of whole topics: events in memory, and during the grace those that arrive.
 extension Router {
-    mutating func claimTopic(_ topic: TopicPrefix, grace: Duration, by claimant: String, at now: Now) {
+    mutating func claimTopic(_ topic: TopicPrefix, grace: Duration, by claimant: String, at now: Now) throws(Refusal)
+        -> Int
+    {
         guard grace <= limits.maximumGrace else {
-            return refuse(
-                .limitExceeded("the grace is \(grace.text); it is at most \(limits.maximumGrace.text), in milliseconds")
-            )
+            throw .limitExceeded(
+                "the grace is \(grace.text); it is at most \(limits.maximumGrace.text), in milliseconds")
         }
         guard grace == .zero || graces.count < limits.graces else {
-            return refuse(
-                .limitExceeded("topic claims with a grace: \(limits.graces) are running; try again in a moment"))
+            throw .limitExceeded("topic claims with a grace: \(limits.graces) are running; try again in a moment")
         }
         guard grace == .zero || owners[claimant].graces < limits.gracesPerProgram else {
-            return refuse(
-                .limitExceeded(
-                    "topic claims with a grace of one program: \(limits.gracesPerProgram) of yours are running; "
-                        + "try again in a moment"))
+            throw .limitExceeded(
+                "topic claims with a grace of one program: \(limits.gracesPerProgram) of yours are running; "
+                    + "try again in a moment")
         }
         let found = claimable(atOrBelow: topic)
-        effects.append(.reply(.count(found.count)))
         applyClaims(found, by: claimant, as: .topic, at: now)
         effects.append(.markRead(topic, upTo: lastID, by: claimant, as: .topic))
         if grace > .zero {
@@ -25,6 +23,7 @@ extension Router {
             _ = timers.schedule(.grace(id), at: now.instant + grace)
         }
         sendBanners(at: now)
+        return found.count
     }
 
     /// Who claims an event with this topic on arrival: a screen, or a topic claim with a grace.

@@ -1,9 +1,8 @@
 /// `Withdraw`: a publisher takes an event back.
 extension Router {
     /// A decided event keeps its outcome, unless it is shown or was shown.
-    mutating func withdraw(_ id: EventID, by publisher: String, at now: Now) {
-        guard isKnown(id) else { return refuseUnknown(id) }
-        effects.append(.reply(.done))
+    mutating func withdraw(_ id: EventID, by publisher: String, at now: Now) throws(Refusal) {
+        try requireKnown(id)
         guard remembers(id) else { return }
         let tracked = take(id)
         markOutdated(tracked)

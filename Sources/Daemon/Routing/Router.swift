@@ -1,6 +1,7 @@
 /// Decides what becomes of every event: whether a claim is in time, when a banner is due, and which events it stands for.
 ///
-/// The router is a plain value: an input and the time go in, a list of effects comes out. An event is in one place at a time:
+/// The router is a plain value: a call or a happening and the time go in, a list of effects comes out, and the answer to a
+/// call. An event is in one place at a time:
 ///
 ///     published ─▶ window ─▶ waiting ─▶ in flight ─▶ shown ─▶ gone
 ///                    │          │           │          │        │
@@ -270,17 +271,58 @@ public struct Router {
             expires: tracked.expires, isValue: values[tracked.event.topic]?.id == id)
     }
 
-    /// Handles an input.
+    /// Handles a call.
+    ///
+    /// - Returns: the answer, which leaves before what follows from it, and what the shell must do, in order. A call that is
+    ///   refused may have effects too, such as arming a timer.
+    public mutating func handle(_ call: Call, at now: Now) -> (reply: Result<Reply, Refusal>, effects: [Effect]) {
+        effects.reserveCapacity(Self.usualEffects)
+        let reply: Result<Reply, Refusal>
+        do throws(Refusal) {
+            reply = .success(try answer(call, at: now))
+        } catch {
+            statistics.refused += 1
+            reply = .failure(error)
+        }
+        return (reply, takeEffects(at: now))
+    }
+
+    private mutating func answer(_ call: Call, at now: Now) throws(Refusal) -> Reply {
+        switch call {
+        case .published(let publication): return .accepted(try publish(publication, at: now))
+        case .claimed(let id, let claimant, let action):
+            return .verdict(try claim(id, by: claimant, pressing: action, at: now))
+        case .claimedNamed(let claim, let id): return .verdict(try claimNamed(claim, event: id, at: now))
+        case .claimedProvisionally(let id, let duration, let claimant):
+            return .verdict(try hold(id, for: duration, by: claimant, at: now))
+        case .completed(let id, let claimant): try complete(id, by: claimant, at: now)
+        case .released(let id, let claimant): try release(id, by: claimant, at: now)
+        case .withdrawn(let id, let publisher): try withdraw(id, by: publisher, at: now)
+        case .passed(let id, let caller): try pass(id, by: caller, at: now)
+        case .topicClaimed(let topic, let grace, let claimant):
+            return .count(try claimTopic(topic, grace: grace, by: claimant, at: now))
+        case .markedRead(let topic, let last, let claimant):
+            return .count(markRead(topic, upTo: last, by: claimant, at: now))
+        case .screenOpened(let topic, let options, let owner):
+            return .screen(try openScreen(topic, options, by: owner, at: now))
+        case .screenUpdated(let id, let options, let caller): try updateScreen(id, options, by: caller, at: now)
+        case .screenClosed(let id, let caller): try closeScreen(id, by: caller, at: now)
+        case .pausedFor(let duration): pause(for: duration, at: now)
+        case .muted(let topic, let duration): try mute(topic, for: duration, at: now)
+        case .snoozed(let id, let duration, let muted, let caller):
+            try snooze(id, for: duration, muted: muted, by: caller, at: now)
+        case .digestsCounted(let count): return try digestsCounted(count, at: now).map { .accepted($0) } ?? .done
+        }
+        return .done
+    }
+
+    /// Handles what happens without a call.
     ///
     /// - Returns: what the shell must do, in order.
-    public mutating func handle(_ input: Input, at now: Now) -> [Effect] {
+    public mutating func handle(_ happening: Happening, at now: Now) -> [Effect] {
         effects.reserveCapacity(Self.usualEffects)
-        switch input {
+        switch happening {
         case .restored(let events): restore(events, at: now)
-        case .published(let publication): publish(publication, at: now)
-        case .claimed(let id, let claimant): claim(id, by: claimant, at: now)
-        case .pressed(let id, let action, let caller): claim(id, by: caller, pressing: action, at: now)
-        case .claimedNamed(let claim, let id): claimNamed(claim, event: id, at: now)
         case .awaitedDenied(let name): dropAwaited(name)
         case .awaitedForgotten: forgetAwaited()
         case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
@@ -290,28 +332,13 @@ public struct Router {
             awaited.stored()
         case .notStored(let ids): dropUnstored(ids, at: now)
         case .forgotten(let ids): forget(ids, at: now)
-        case .claimedProvisionally(let id, let duration, let claimant): hold(id, for: duration, by: claimant, at: now)
-        case .completed(let id, let claimant): complete(id, by: claimant, at: now)
-        case .released(let id, let claimant): release(id, by: claimant, at: now)
-        case .withdrawn(let id, let publisher): withdraw(id, by: publisher, at: now)
-        case .passed(let id, let caller): pass(id, by: caller, at: now)
-        case .topicClaimed(let topic, let grace, let claimant): claimTopic(topic, grace: grace, by: claimant, at: now)
-        case .markedRead(let topic, let last, let claimant): markRead(topic, upTo: last, by: claimant, at: now)
         case .claimedLate(let claims): recordLateClaims(claims)
-        case .screenOpened(let topic, let options, let owner): openScreen(topic, options, by: owner, at: now)
-        case .screenUpdated(let id, let options, let caller): updateScreen(id, options, by: caller, at: now)
-        case .screenClosed(let id, let caller): closeScreen(id, by: caller, at: now)
         case .identified(let name, let program, let hasLeft): identify(name, as: program, hasLeft: hasLeft)
         case .peerLeft(let name): peerLeft(name, at: now)
         case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
         case .paused(let flag): setPaused(flag)
-        case .pausedFor(let duration): pause(for: duration, at: now)
-        case .muted(let topic, let duration): mute(topic, for: duration, at: now)
         case .scheduled(let active): setSchedules(active)
         case .desktopQuiet(let isQuiet): setDesktopQuiet(isQuiet)
-        case .digestsCounted(let count): digestsCounted(count, at: now)
-        case .snoozed(let id, let duration, let muted, let caller):
-            snooze(id, for: duration, muted: muted, by: caller, at: now)
         case .timerFired: fireTimers(at: now)
         case .serverFound: server.serverFound(at: now.instant)
         case .serverAppeared: serverAppeared(at: now)
@@ -323,6 +350,11 @@ public struct Router {
         case .actionInvoked(let id, let action): actionInvoked(id, action)
         case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)
         }
+        return takeEffects(at: now)
+    }
+
+    /// Ends an input.
+    private mutating func takeEffects(at now: Now) -> [Effect] {
         for (topic, isAttended) in screens.takeAttentionChanges() {
             effects.append(.screensChanged(topic, isAttended: isAttended))
         }

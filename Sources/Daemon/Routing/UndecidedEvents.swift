@@ -18,28 +18,29 @@ struct UndecidedEvents {
     /// - Parameters:
     ///   - usage: what the sender's program has.
     ///   - unrestored: undecided events of an earlier run that are not in memory yet.
-    /// - Returns: why there is no room for another event; `nil` where there is.
-    func refusal(of event: Event, _ usage: Owners.Usage, unrestored: Int, limits: Limits) -> Refusal? {
+    /// - Throws: `.limitExceeded` if there is no room for another event.
+    func checkRoom(
+        for event: Event, _ usage: Owners.Usage, unrestored: Int, limits: Limits
+    ) throws(Refusal) {
         if total.count + unrestored >= limits.undecidedEvents {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "undecided events: there are \(limits.undecidedEvents) already; "
                     + "try again when some have been claimed or shown")
         }
         if usage.count >= limits.undecidedEventsPerProgram {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "undecided events of one program: there are \(usage.count) of yours already; "
                     + "try again when some have been claimed or shown")
         }
         if total.bytes + event.memoryCost > limits.undecidedBytes {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "bytes of undecided events: with this event it would be more than \(limits.undecidedBytes); "
                     + "try again when some have been claimed or shown")
         }
         if usage.bytes + event.memoryCost > limits.undecidedBytesPerProgram {
-            return .limitExceeded(
+            throw .limitExceeded(
                 "bytes of undecided events of one program: with this event yours would be more than "
                     + "\(limits.undecidedBytesPerProgram); try again when some have been claimed or shown")
         }
-        return nil
     }
 }

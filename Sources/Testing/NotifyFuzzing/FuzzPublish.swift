@@ -80,8 +80,7 @@ private func route(_ publication: Publication) {
     let start = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
     let late = Now(instant: Instant(microseconds: 600_000_000), uptime: Uptime(microseconds: 600_000_000))
     _ = router.handle(.serverAppeared, at: start)
-    let effects = router.handle(.published(publication), at: start)
-    guard case .reply? = effects.first else { preconditionFailure("every call is answered first") }
+    _ = router.handle(.published(publication), at: start)
     for case .showBanner(let request) in router.handle(.timerFired, at: late) {
         let text = BannerText(request)
         precondition(!text.title.isEmpty, "a banner has a title")

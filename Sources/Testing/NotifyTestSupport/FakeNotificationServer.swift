@@ -20,7 +20,7 @@ struct FakeNotificationServer {
     }
 
     /// Answers a request, or keeps it.
-    mutating func show(_ request: BannerRequest, newest: Occurrence, givenUpAt: Duration) -> Input? {
+    mutating func show(_ request: BannerRequest, newest: Occurrence, givenUpAt: Duration) -> Happening? {
         switch state {
         case .well:
             if request.replaces == nil { lastID += 1 }

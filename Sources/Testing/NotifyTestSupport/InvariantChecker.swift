@@ -16,39 +16,26 @@ struct InvariantChecker {
 
     var undecided: [EventID] { windowEnds.keys.filter { outcomes[$0] == nil }.sorted() }
 
-    mutating func check(_ input: Input, _ effects: [Effect], at now: Duration) {
-        let replies = effects.count { if case .reply = $0 { true } else { false } }
-        switch input {
-        case .published, .claimed, .pressed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed,
-            .topicClaimed,
-            .screenOpened,
-            .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn,
-            .snoozed, .digestsCounted:
-            if replies != 1 { faults.append("a call was answered \(replies) times at \(now.milliseconds)") }
-        default:
-            if replies != 0 { faults.append("there was an answer to no call at \(now.milliseconds)") }
+    // Provisional claims are tracked: an event that is held gets no banner.
+
+    mutating func check(_ call: Call, _ reply: Result<Reply, Refusal>, _ effects: [Effect], at now: Duration) {
+        switch (call, reply) {
+        case (.claimedProvisionally(let id, let time, let claimant), .success(.verdict(.suppressed))):
+            holds[id, default: [:]][claimant] = now + time
+        case (.released(let id, let claimant), .success):
+            holds[id]?[claimant] = nil
+            keepHolds { _, _ in true }
+        case (.completed(let id, _), .success), (.claimed(let id, _, _), _): holds[id] = nil
+        default: break
         }
-        note(input, effects, at: now)
         for effect in effects { check(effect, at: now) }
     }
 
-    /// Tracks the provisional claims: an event that is held gets no banner.
-    private mutating func note(_ input: Input, _ effects: [Effect], at now: Duration) {
+    mutating func check(_ happening: Happening, _ effects: [Effect], at now: Duration) {
         // A hold ends when the timer fires: messages of the same time are handled first.
-        if case .timerFired = input { keepHolds { _, until in until > now } }
-        guard case .reply(let reply)? = effects.first(where: { if case .reply = $0 { true } else { false } }) else {
-            if case .peerLeft(let name) = input { keepHolds { claimant, _ in claimant != name } }
-            return
-        }
-        switch (input, reply) {
-        case (.claimedProvisionally(let id, let time, let claimant), .verdict(.suppressed)):
-            holds[id, default: [:]][claimant] = now + time
-        case (.released(let id, let claimant), .done):
-            holds[id]?[claimant] = nil
-            keepHolds { _, _ in true }
-        case (.completed(let id, _), .done), (.claimed(let id, _), _): holds[id] = nil
-        default: break
-        }
+        if case .timerFired = happening { keepHolds { _, until in until > now } }
+        if case .peerLeft(let name) = happening { keepHolds { claimant, _ in claimant != name } }
+        for effect in effects { check(effect, at: now) }
     }
 
     private mutating func keepHolds(where isKept: (String, Duration) -> Bool) {

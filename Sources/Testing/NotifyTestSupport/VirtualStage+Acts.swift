@@ -48,7 +48,7 @@ extension VirtualStage {
     // MARK: Calls
 
     private mutating func call(_ verb: Verb, _ symbol: Symbol, by actor: String) throws {
-        let input: Input =
+        let call: Call =
             switch verb {
             case .claims where scenario.topic(symbol) != nil:
                 .topicClaimed(try topic(symbol), grace: scenario.topic(symbol)!.time ?? .zero, by: actor)
@@ -62,25 +62,23 @@ extension VirtualStage {
             case .updates: .screenUpdated(try screen(symbol), ScreenOptions(), by: actor)
             case .closes: .screenClosed(try screen(symbol), by: actor)
             }
-        let text = answer(to: input)
+        let text = answer(to: call)
         recording.answers.append(Recording.Answer(actor: actor, verb: verb, symbol: symbol, text: text))
     }
 
     /// An action in the lane of a screen must not be refused.
-    private mutating func request(_ input: Input, of symbol: Symbol, by owner: String) {
+    private mutating func request(_ call: Call, of symbol: Symbol, by owner: String) {
         watch.opening = symbol
-        let text = answer(to: input)
+        let text = answer(to: call)
         watch.opening = nil
         if text != Verb.done {
             watch.faults.append("\(owner)'s \(symbol) at \(now.milliseconds): \(text)")
         }
     }
 
-    private mutating func answer(to input: Input) -> String {
+    private mutating func answer(to call: Call) -> String {
         watch.publishing = nil
-        var text = "no answer"
-        for case .reply(let reply) in feed(input) { text = reply.text }
-        return text
+        return feed(call).text
     }
 
     private func event(_ symbol: Symbol) throws -> EventID {
@@ -113,7 +111,7 @@ extension VirtualStage {
         case (_, .absent): feed(.serverVanished)
         case (_, _):
             for (request, newest) in waiting { ask(request, newest) }
-            while !inbox.isEmpty { feed(inbox.removeFirst()) }
+            emptyInbox()
         }
     }
 
@@ -123,15 +121,15 @@ extension VirtualStage {
     }
 }
 
-extension Reply {
+extension Result<Reply, Refusal> {
     /// The reply in the notation of a scenario.
     fileprivate var text: String {
         switch self {
-        case .verdict(let verdict): verdict.rawValue
-        case .count(let count): "\(count)"
-        case .refused(.unknownEvent): Verb.unknown
-        case .refused(let refusal): refusal.errorName
-        case .accepted, .screen, .done: Verb.done
+        case .success(.verdict(let verdict)): verdict.rawValue
+        case .success(.count(let count)): "\(count)"
+        case .success(.accepted), .success(.screen), .success(.done): Verb.done
+        case .failure(.unknownEvent): Verb.unknown
+        case .failure(let refusal): refusal.errorName
         }
     }
 }

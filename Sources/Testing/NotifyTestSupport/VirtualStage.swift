@@ -20,7 +20,12 @@ public struct VirtualStage {
     var occurrences: [EventID: Occurrence] = [:]
     var screens: [Symbol: ScreenID] = [:]
     /// Replies of the server and counts for digests, which reach the router after the current effects.
-    var inbox: [Input] = []
+    var inbox: [Inbox] = []
+    enum Inbox {
+        case happening(Happening)
+        case digest(DigestCount)
+    }
+
     /// Events that a digest counts, unless somebody claims them.
     private var heldBack: [EventID: (event: Event, digest: EventID)] = [:]
     private var announced: [EventID: Event] = [:]
@@ -101,26 +106,44 @@ public struct VirtualStage {
     // MARK: Effects
 
     @discardableResult
-    mutating func feed(_ input: Input) -> [Effect] {
-        let effects = router.handle(input, at: now.now)
-        watch.check(input, effects, at: now)
-        for effect in effects { perform(effect) }
-        while !inbox.isEmpty {
-            let next = inbox.removeFirst()
-            if case .digestsCounted = next { watch.publishing = digests.first.map { Occurrence($0) } }
-            feed(next)
+    mutating func feed(_ call: Call) -> Result<Reply, Refusal> {
+        let (reply, effects) = router.handle(call, at: now.now)
+        watch.check(call, reply, effects, at: now)
+        switch reply {
+        case .success(.accepted(let id)): accepted(id)
+        case .success(.screen(let id)): if let symbol = watch.opening { screens[symbol] = id }
+        case .success: break
+        case .failure(let refusal):
+            if let occurrence = watch.publishing { recording.refusals[occurrence.symbol] = refusal.errorName }
         }
-        return effects
+        perform(effects)
+        return reply
+    }
+
+    mutating func feed(_ happening: Happening) {
+        let effects = router.handle(happening, at: now.now)
+        watch.check(happening, effects, at: now)
+        perform(effects)
+    }
+
+    private mutating func perform(_ effects: [Effect]) {
+        for effect in effects { perform(effect) }
+        emptyInbox()
+    }
+
+    mutating func emptyInbox() {
+        while !inbox.isEmpty {
+            switch inbox.removeFirst() {
+            case .happening(let happening): feed(happening)
+            case .digest(let count):
+                watch.publishing = digests.first.map { Occurrence($0) }
+                feed(.digestsCounted(count))
+            }
+        }
     }
 
     private mutating func perform(_ effect: Effect) {
         switch effect {
-        case .reply(.accepted(let id)): accepted(id)
-        case .reply(.refused(let refusal)):
-            if let occurrence = watch.publishing { recording.refusals[occurrence.symbol] = refusal.errorName }
-        case .reply(.screen(let id)):
-            if let symbol = watch.opening { screens[symbol] = id }
-        case .reply: break
         case .announce(let event, let announcement):
             announced[event.id] = event
             if event.topic == DigestTally.topic { digestPublished(event.id) }
@@ -129,7 +152,7 @@ public struct VirtualStage {
             note(resolution.outcome.rawValue, id)
             if let digest = resolution.digest { heldBack[id] = (announced[id]!, digest) }
         case .noteClaim(let id, _): heldBack[id] = nil
-        case .countDigests: inbox.append(.digestsCounted(count(router.dueDigests)))
+        case .countDigests: inbox.append(.digest(count(router.dueDigests)))
         case .relayAction(let event, _): note("action", event.id)
         case .showBanner(let request):
             let newest = occurrences[request.newest.id]!
@@ -145,7 +168,7 @@ public struct VirtualStage {
             }
             recording.note("close", banner, at: now)
             server.close(id)
-            inbox.append(.bannerClosed(id, .other))
+            inbox.append(.happening(.bannerClosed(id, .other)))
         case .remove, .read, .keepAwaited, .dropAwaited, .screensChanged, .markRead, .quietChanged, .digestsChanged,
             .snoozesChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
             break
@@ -156,8 +179,10 @@ public struct VirtualStage {
     }
 
     mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
-        inbox.append(.bannerSent(request.call))
-        if let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) { inbox.append(answer) }
+        inbox.append(.happening(.bannerSent(request.call)))
+        if let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) {
+            inbox.append(.happening(answer))
+        }
     }
 
     /// What the daemon counts in the journal.

@@ -18,8 +18,7 @@ struct Ledger {
     private var publishing: Publication?
 
     /// - Returns: the promise that was broken, if one was.
-    mutating func note(_ input: Input, _ observed: [Observed], _ router: Router, at now: Now) -> String? {
-        if let broken = checkReplies(input, observed) { return broken }
+    mutating func note(_ input: ModelRunner.Input, _ observed: [Observed], _ router: Router, at now: Now) -> String? {
         for effect in observed {
             switch effect {
             case .announce(let id, let topic, _, _, _, let announcement):
@@ -61,39 +60,22 @@ struct Ledger {
         [.withdrawn], [.replaced], [.shown, .withdrawn], [.shown, .replaced],
     ]
 
-    /// Every call has one answer, before anything else; nothing else is answered.
-    private func checkReplies(_ input: Input, _ observed: [Observed]) -> String? {
-        let replies = observed.filter(\.isReply).count
-        switch input {
-        case .published, .claimed, .pressed, .claimedNamed, .claimedProvisionally, .completed, .released, .passed,
-            .topicClaimed,
-            .screenOpened, .screenUpdated, .screenClosed, .muted, .pausedFor, .markedRead, .withdrawn, .snoozed,
-            .digestsCounted:
-            return replies == 1 && observed[0].isReply ? nil : "a call has \(replies) answers"
-        case .peerLeft, .attentionChanged, .paused, .desktopQuiet, .scheduled, .timerFired, .serverFound,
-            .serverAppeared,
-            .serverVanished, .bannerSent, .bannerShown, .bannerFailed, .bannerClosed, .actionInvoked, .reconfigured,
-            .restored,
-            .awaitedDenied, .awaitedForgotten, .identified, .recalled, .claimedLate, .stored, .notStored, .forgotten:
-            return replies == 0 ? nil : "an answer without a call"
-        }
-    }
-
     /// A claim touches the event it names, and no other.
-    private func checkClaim(_ input: Input, _ id: EventID, _ resolution: Resolution) -> String? {
+    private func checkClaim(_ input: ModelRunner.Input, _ id: EventID, _ resolution: Resolution) -> String? {
         switch (resolution.outcome, input) {
         case (.claimed, _), (.retracted, _): break
-        case (.withdrawn, .claimedNamed(let claim, let named)), (.dismissed, .claimedNamed(let claim, let named)):
+        case (.withdrawn, .call(.claimedNamed(let claim, let named))),
+            (.dismissed, .call(.claimedNamed(let claim, let named))):
             return isMeant(id, named) ? nil : "a claim of \(claim.name) touched \(id)"
         // It was withdrawn before it came.
-        case (.withdrawn, .published), (.withdrawn, .digestsCounted):
+        case (.withdrawn, .call(.published)), (.withdrawn, .call(.digestsCounted)):
             return accounts[id]!.outcomes == [.withdrawn] ? nil : "event \(id) was withdrawn by another event"
-        case (.withdrawn, .withdrawn(let named, _)):
+        case (.withdrawn, .call(.withdrawn(let named, _))):
             return named == id ? nil : "a withdrawal of \(named) touched \(id)"
-        case (.replaced, .published(let publication)):
+        case (.replaced, .call(.published(let publication))):
             let isMeant = publication.options.collapse != nil && publication.topic == accounts[id]!.topic
             return isMeant ? nil : "event \(id) was replaced by another topic's event"
-        case (.replaced, .digestsCounted(let count)):
+        case (.replaced, .call(.digestsCounted(let count))):
             guard case .found(let publication) = count.result, publication.topic == accounts[id]!.topic else {
                 return "event \(id) was replaced by no digest"
             }
@@ -102,18 +84,18 @@ struct Ledger {
         default: return nil
         }
         switch input {
-        case .claimed(let named, _), .completed(let named, _):
+        case .call(.claimed(let named, _, _)), .call(.completed(let named, _)):
             return named == id ? nil : "a claim of \(named) touched \(id)"
-        case .claimedNamed(let claim, let named):
+        case .call(.claimedNamed(let claim, let named)):
             return isMeant(id, named) ? nil : "a claim of \(claim.name) touched \(id)"
-        case .topicClaimed(let topic, _, _), .screenOpened(let topic, _, _):
+        case .call(.topicClaimed(let topic, _, _)), .call(.screenOpened(let topic, _, _)):
             return topic.covers(accounts[id]!.topic) ? nil : "a claim of \(topic) touched \(accounts[id]!.topic)"
-        case .markedRead(let topic, let last, _):
+        case .call(.markedRead(let topic, let last, _)):
             let isMeant = topic.covers(accounts[id]!.topic) && (last == EventID(0) || id <= last)
             return isMeant ? nil : "marking \(topic) up to \(last) touched \(id)"
-        case .published, .digestsCounted, .screenUpdated:
+        case .call(.published), .call(.digestsCounted), .call(.screenUpdated):
             return nil
-        case .timerFired where accounts[id]!.isSnoozed:
+        case .happening(.timerFired) where accounts[id]!.isSnoozed:
             return nil
         default:
             return "event \(id) was claimed by nobody's doing"
@@ -175,13 +157,6 @@ struct Ledger {
 }
 
 extension Observed {
-    var isReply: Bool {
-        switch self {
-        case .reply, .refused: true
-        default: false
-        }
-    }
-
     var isShow: Bool {
         if case .show = self { true } else { false }
     }

@@ -151,14 +151,14 @@ struct ModelRunner {
 
     private func namedClaim(
         _ name: Step.Naming, _ kind: NamedClaim.Kind, _ left: Duration?, by peer: String
-    ) -> Input {
-        func claim(_ name: EventName, _ origin: Origin, event: EventID? = nil) -> Input {
+    ) -> Routing.Call {
+        func claim(_ name: EventName, _ origin: Origin, event: EventID? = nil) -> Routing.Call {
             let place = ClaimPlace(device: "the device of \(peer)", via: kind == .read ? nil : "line")
             return .claimedNamed(
                 NamedClaim(name: name, origin: origin, kind: kind, claimant: peer, place: place, left: left),
                 event: event)
         }
-        func own(_ id: EventID, event: EventID? = nil) -> Input {
+        func own(_ id: EventID, event: EventID? = nil) -> Routing.Call {
             claim(.own(id), Origin(source: "here", eventID: "\(id)"), event: event)
         }
         switch name {
@@ -214,24 +214,38 @@ struct ModelRunner {
 
     // MARK: Comparing
 
+    /// What was handed in.
+    enum Input {
+        case call(Routing.Call)
+        case happening(Happening)
+    }
+
     @discardableResult
-    mutating func both(_ input: Input, _ twin: Input? = nil) throws(Disagreement) -> [Observed] {
-        let expected = reference.handle(twin ?? input, at: moment)
-        return try compare(input, router.handle(input, at: moment), expected)
+    mutating func both(_ call: Routing.Call) throws(Disagreement) -> [Observed] {
+        let expected = reference.handle(call, at: moment)
+        let (reply, effects) = router.handle(call, at: moment)
+        return try compare(.call(call), [Observed(reply)], effects, expected)
+    }
+
+    @discardableResult
+    mutating func both(_ happening: Happening, _ twin: Happening? = nil) throws(Disagreement) -> [Observed] {
+        let expected = reference.handle(twin ?? happening, at: moment)
+        return try compare(.happening(happening), [], router.handle(happening, at: moment), expected)
     }
 
     private mutating func reconfigure(_ index: Int) throws(Disagreement) {
         let configuration = World.configurations[index]
         loaded.append(index)
         let expected = reference.reconfigure(configuration, at: moment)
-        let input = Input.reconfigured(World.tables[index], configuration.banners, configuration.screens)
-        _ = try compare(input, router.handle(input, at: moment), expected)
+        let happening = Happening.reconfigured(World.tables[index], configuration.banners, configuration.screens)
+        _ = try compare(.happening(happening), [], router.handle(happening, at: moment), expected)
     }
 
     private mutating func compare(
-        _ input: Input, _ effects: [Effect], _ expected: (observed: [Observed], calls: [BannerCall])
+        _ input: Input, _ reply: [Observed], _ effects: [Effect],
+        _ expected: (observed: [Observed], calls: [BannerCall])
     ) throws(Disagreement) -> [Observed] {
-        let observed = effects.compactMap(Observed.init)
+        let observed = reply + effects.compactMap { Observed($0) }
         guard observed == expected.observed else {
             throw disagreement(
                 input,
@@ -253,7 +267,7 @@ struct ModelRunner {
                 if let collapse = event.collapse { muted = muted.filter { $0.value.event.collapse != collapse } }
             case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
             case .countDigests: isCountAwaited = true
-            case .reply, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+            case .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
                 .quietChanged, .snoozesChanged,
                 .digestsChanged, .markRead, .startServer, .keepBanner, .forgetBanner,
                 .forgetAllBanners:
@@ -286,7 +300,7 @@ struct ModelRunner {
     }
 
     private static func text(of input: Input) -> String {
-        if case .reconfigured = input { return "reconfigured" }
+        if case .happening(.reconfigured) = input { return "reconfigured" }
         return "\(input)"
     }
 

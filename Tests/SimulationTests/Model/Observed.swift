@@ -20,10 +20,15 @@ enum Observed: Equatable, CustomStringConvertible {
     case countDigests
     case markRead(String, EventID, by: String, ClaimForm)
 
+    init(_ reply: Result<Reply, Refusal>) {
+        switch reply {
+        case .success(let reply): self = .reply(reply)
+        case .failure(let refusal): self = .refused(Self.name(of: refusal))
+        }
+    }
+
     init?(_ effect: Effect) {
         switch effect {
-        case .reply(.refused(let refusal)): self = .refused(Self.name(of: refusal))
-        case .reply(let reply): self = .reply(reply)
         case .announce(let event, let announcement):
             // A window that is over has nothing left, however late it is noticed.
             let window = announcement.window.map { max(.zero, $0) }

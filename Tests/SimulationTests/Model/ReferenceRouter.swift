@@ -210,15 +210,12 @@ struct ReferenceRouter {
         nextScreen = ScreenID(firstID.rawValue)
     }
 
-    mutating func handle(_ input: Input, at now: Now) -> (observed: [Observed], calls: [BannerCall]) {
-        self.now = now
-        out = []
-        newCalls = []
-        switch input {
+    mutating func handle(_ call: Call, at now: Now) -> (observed: [Observed], calls: [BannerCall]) {
+        begin(at: now)
+        switch call {
         case .published(let publication): publish(publication)
-        case .claimed(let id, let peer): claim(id, by: peer)
+        case .claimed(let id, let peer, _): claim(id, by: peer)
         case .claimedNamed(let claim, let id): claimNamed(claim, event: id)
-        case .awaitedDenied(let name): endAwait(name)
         case .claimedProvisionally(let id, let time, let peer): hold(id, for: time, by: peer)
         case .completed(let id, let peer): complete(id, by: peer)
         case .released(let id, let peer): release(id, by: peer)
@@ -228,20 +225,29 @@ struct ReferenceRouter {
         case .screenOpened(let topic, let options, let peer): openScreen(topic, options, by: peer)
         case .screenUpdated(let id, let options, let peer): updateScreen(id, options, by: peer)
         case .screenClosed(let id, let peer): closeScreen(id, by: peer)
+        case .pausedFor(let time): pause(for: time)
+        case .muted(let topic, let time): mute(topic, for: time)
+        case .digestsCounted(let count): digestsCounted(count)
+        case .snoozed(let id, let time, let muted, let peer): snooze(id, for: time, muted: muted, by: peer)
+        case .withdrawn(let id, let peer): withdraw(id, by: peer)
+        }
+        return end()
+    }
+
+    mutating func handle(_ happening: Happening, at now: Now) -> (observed: [Observed], calls: [BannerCall]) {
+        begin(at: now)
+        switch happening {
+        case .awaitedDenied(let name): endAwait(name)
         case .peerLeft(let peer):
             peerLeft(peer)
             if programs[peer] != nil { gone.insert(peer) }
         case .identified(let peer, let program, let hasLeft): identify(peer, as: program, hasLeft: hasLeft)
         case .attentionChanged(let isWatched): loseScreens { $0.isWatched = isWatched }
         case .paused(let flag): pause(flag)
-        case .pausedFor(let time): pause(for: time)
-        case .muted(let topic, let time): mute(topic, for: time)
         case .scheduled(let active):
             schedule(active)
             isCountDue = true
         case .desktopQuiet(let isQuiet): desktop(isQuiet)
-        case .digestsCounted(let count): digestsCounted(count)
-        case .snoozed(let id, let time, let muted, let peer): snooze(id, for: time, muted: muted, by: peer)
         case .timerFired: doWhatIsDue()
         // Scripts have servers that are ready at once.
         case .serverFound: break
@@ -253,7 +259,6 @@ struct ReferenceRouter {
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
-        case .withdrawn(let id, let peer): withdraw(id, by: peer)
         case .stored:
             replaced = []
             toldDigests = nil
@@ -265,8 +270,17 @@ struct ReferenceRouter {
         case .forgotten(let ids): for id in ids { forget(id) }
         case .awaitedForgotten: awaited = []
         case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
-        case .pressed: preconditionFailure("scripts press buttons of banners only")
         }
+        return end()
+    }
+
+    private mutating func begin(at now: Now) {
+        self.now = now
+        out = []
+        newCalls = []
+    }
+
+    private mutating func end() -> (observed: [Observed], calls: [BannerCall]) {
         sendBanners()
         forgetPrograms()
         compareAttention()

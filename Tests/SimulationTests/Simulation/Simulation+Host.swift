@@ -26,8 +26,8 @@ extension Simulation: Host {
 
     func send(_ message: Outgoing) {
         switch message {
-        case .reply(let reply, let call): send(.reply(reply, Self.call(call)))
-        case .error(let refusal, let call): send(.reply(.refused(refusal), Self.call(call)))
+        case .reply(let reply, let call): send(.reply(.success(reply), Self.call(call)))
+        case .error(let refusal, let call): send(.reply(.failure(refusal), Self.call(call)))
         case .encoded: preconditionFailure("nothing here reads the journal over the bus")
         case .signal(.event(let event, let announcement)):
             if announcement.isReplayed { lastReplay = now.instant }
@@ -49,22 +49,22 @@ extension Simulation: Host {
     func send(_ message: Message) {
         guard case .done = life.act() else { return }
         trace?("  sent: \(message)")
-        if case .reply(.count, let call) = message {
-            checkRead(after: call.input)
+        if case .reply(.success(.count), let call) = message {
+            checkRead(after: call.call)
             if case .forget = call.request { witness.forgot(call.forgettable) }
         }
-        if case .reply(.done, let call) = message {
-            checkQuiet(after: call.input)
-            checkSnoozes(after: call.input)
+        if case .reply(.success(.done), let call) = message {
+            checkQuiet(after: call.call)
+            checkSnoozes(after: call.call)
         }
         witness.heard(
             message, isDegraded: !(daemon?.storage.degradation.isEmpty ?? true), at: wall - wallSteps, in: boot,
             turn: turn)
-        guard case .reply(let reply, let call) = message, let label = call.label else { return }
+        guard case .reply(.success(let reply), let call) = message, let label = call.label else { return }
         switch reply {
         case .accepted(let id): events[label] = id
         case .screen(let id): screens[label] = id
-        case .verdict, .count, .done, .refused: break
+        case .verdict, .count, .done: break
         }
     }
 

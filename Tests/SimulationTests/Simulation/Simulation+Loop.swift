@@ -31,21 +31,21 @@ extension Simulation {
         time += messageTime
         switch message {
         case .call(let call):
-            witness.called(call.input, isRecovering: isRecovering, at: wall - wallSteps)
+            witness.called(call.call, isRecovering: isRecovering, at: wall - wallSteps)
             do throws(Refusal) {
                 switch call.request {
-                case .input(.snoozed(let id, let time, _, let peer)):
+                case .call(.snoozed(let id, let time, _, let peer)):
                     try daemon.snooze(id, for: time, by: peer, for: call)
-                case .input(.claimedNamed(let claim, _)): try claimNamed(claim, call, daemon)
-                case .input(let input):
-                    try recall(input, daemon)
-                    try daemon.answer(input, to: call)
+                case .call(.claimedNamed(let claim, _)): try claimNamed(claim, call, daemon)
+                case .call(let made):
+                    try recall(made, daemon)
+                    try daemon.answer(made, to: call)
                 case .forget(let topic, let last):
                     call.forgettable = forgettable(topic, upTo: last)
                     try daemon.forget(topic, upTo: last, by: call.peer, for: call)
                 }
             } catch {
-                send(.reply(.refused(error), call))
+                send(.reply(.failure(error), call))
             }
         case .peerLeft(let name): daemon.handle(.peerLeft(name))
         case .attention(let isWatched): daemon.handle(.attentionChanged(isWatched: isWatched))
@@ -79,9 +79,9 @@ extension Simulation {
     }
 
     /// What a call refers to is known to the router before anything is made of the call.
-    private func recall(_ input: Input, _ daemon: Daemon) throws(Refusal) {
-        switch input {
-        case .claimed(let id, let peer), .withdrawn(let id, let peer):
+    private func recall(_ call: Routing.Call, _ daemon: Daemon) throws(Refusal) {
+        switch call {
+        case .claimed(let id, let peer, _), .withdrawn(let id, let peer):
             try daemon.load(id, toDecide: true, by: peer)
         case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
             try daemon.load(id, toDecide: false)

@@ -61,8 +61,8 @@ extension Simulation {
         }
     }
 
-    func call(_ peer: String, _ input: Input, _ label: Int? = nil) {
-        incoming.append(.call(Call(peer: peer, request: .input(input), label: label)))
+    func call(_ peer: String, _ call: Routing.Call, _ label: Int? = nil) {
+        incoming.append(.call(Call(peer: peer, request: .call(call), label: label)))
     }
 
     private func claimNamed(_ name: Step.Naming, _ kind: NamedClaim.Kind, _ time: Duration?, by peer: String) {

@@ -33,7 +33,7 @@ final class Simulation {
 
     final class Call: MethodCall {
         enum Request {
-            case input(Input)
+            case call(Routing.Call)
             case forget(TopicPrefix, upTo: EventID)
         }
 
@@ -52,12 +52,12 @@ final class Simulation {
             self.label = label
         }
 
-        var input: Input? { if case .input(let input) = request { input } else { nil } }
+        var call: Routing.Call? { if case .call(let call) = request { call } else { nil } }
     }
 
     /// What the daemon lets out to everybody or to one.
     enum Message {
-        case reply(Reply, Call)
+        case reply(Result<Reply, Refusal>, Call)
         case event(Event, Announcement, windowEnds: Instant?)
         case resolved(EventID, Resolution)
         case removed(Topic, EventID)
@@ -269,9 +269,9 @@ final class Simulation {
     // MARK: What must hold
 
     /// A pause or a mute that is acknowledged is on disk, where that can be written.
-    func checkQuiet(after input: Input?) {
+    func checkQuiet(after call: Routing.Call?) {
         guard let daemon, daemon.storage.degradation.isEmpty else { return }
-        switch input {
+        switch call {
         case .muted, .pausedFor: break
         default: return
         }
@@ -291,8 +291,8 @@ final class Simulation {
     }
 
     /// A snooze that is acknowledged is on disk, where that can be written.
-    func checkSnoozes(after input: Input?) {
-        guard let daemon, daemon.storage.degradation.isEmpty, case .snoozed = input else { return }
+    func checkSnoozes(after call: Routing.Call?) {
+        guard let daemon, daemon.storage.degradation.isEmpty, case .snoozed = call else { return }
         let kept = disk.contents.snoozes.map {
             Router.Snoozed(id: $0.event, due: Uptime(microseconds: $0.end.moment.uptime))
         }
@@ -302,8 +302,8 @@ final class Simulation {
     }
 
     /// What is marked as read up to an id is not unread any more, and that is on disk.
-    func checkRead(after input: Input?) {
-        guard let daemon, daemon.storage.degradation.isEmpty, case .markedRead(let topic, let last, _) = input else {
+    func checkRead(after call: Routing.Call?) {
+        guard let daemon, daemon.storage.degradation.isEmpty, case .markedRead(let topic, let last, _) = call else {
             return
         }
         for event in disk.contents.ids.prefix(while: { $0 <= last }).compactMap({ disk.contents.events[$0] })

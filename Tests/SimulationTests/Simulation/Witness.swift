@@ -109,24 +109,24 @@ final class Witness {
         _ message: Simulation.Message, isDegraded: Bool, at moment: Int64, in boot: String, turn: Duration
     ) {
         switch message {
-        case .reply(.accepted(let id), let call):
-            if case .published(let publication) = call.input { accepted(id, publication, at: moment) }
-        case .reply(.verdict(let verdict), let call):
-            if case .claimed(let id, let peer) = call.input {
+        case .reply(.success(.accepted(let id)), let call):
+            if case .published(let publication) = call.call { accepted(id, publication, at: moment) }
+        case .reply(.success(.verdict(let verdict)), let call):
+            if case .claimed(let id, let peer, _) = call.call {
                 claimed(id, verdict, isDegraded)
                 if !isDegraded { checkStep(id, by: peer, verdict, in: boot) }
             }
-            if case .claimedNamed(let claim, _) = call.input {
+            if case .claimedNamed(let claim, _) = call.call {
                 // The wait for its name began when the call was handled.
                 heard(verdict, on: claim, event: call.known, isDegraded, at: moment - turn.microseconds)
             }
-        case .reply(.done, let call):
-            if case .completed(let id, _) = call.input { claimed(id, .suppressed, isDegraded) }
-            if case .snoozed(let id, _, _, _) = call.input {
+        case .reply(.success(.done), let call):
+            if case .completed(let id, _) = call.call { claimed(id, .suppressed, isDegraded) }
+            if case .snoozed(let id, _, _, _) = call.call {
                 counts.snoozed += 1
                 snoozed.insert(id)
             }
-        case .reply(.refused, _): counts.refused += 1
+        case .reply(.failure, _): counts.refused += 1
         case .reply, .action: break
         case .event(let event, let announcement, let windowEnds):
             checkAwaited(event, announcement, at: moment)
@@ -387,9 +387,9 @@ final class Witness {
     /// Somebody calls.
     ///
     /// - Parameter moment: as for `heard`.
-    func called(_ input: Input?, isRecovering: Bool, at moment: Int64) {
+    func called(_ call: Call?, isRecovering: Bool, at moment: Int64) {
         if isRecovering { counts.duringRecovery += 1 }
-        guard case .published(let publication) = input, publication.options.origin.isGlobalID else { return }
+        guard case .published(let publication) = call, publication.options.origin.isGlobalID else { return }
         let origin = publication.options.origin
         if attempts[origin] == nil { attempts[origin] = moment }
     }

@@ -19,7 +19,7 @@ struct RescueTests {
         )
         bus = SlowBus(configuration: configuration)
         for topic in [post, chat] {
-            bus.daemon.handleWithoutReply(.screenOpened(TopicPrefix(topic), ScreenOptions(), by: ":1.3"))
+            bus.daemon.handle(.screenOpened(TopicPrefix(topic), ScreenOptions(), by: ":1.3"))
         }
         bus.endTurn()
         bus.pass(.seconds(1000))

@@ -114,9 +114,9 @@ final class SlowBus {
         call(.claimed(id, by: ":1.2"))
     }
 
-    private func call(_ input: Input) {
+    private func call(_ call: Call) {
         do throws(Refusal) {
-            try daemon.answer(input, to: SlowMachine.Caller())
+            try daemon.answer(call, to: SlowMachine.Caller())
         } catch {
             machine.send(.refused(error))
         }

@@ -23,7 +23,7 @@ final class NotificationServer {
     private static let capabilitiesRetry: Duration = .seconds(10)
 
     /// Receives the inputs for the router.
-    var onInput: (Input) -> Void = { _ in }
+    var onInput: (Happening) -> Void = { _ in }
     /// Whether a banner that has waited is still wanted.
     var isWanted: (BannerRequest) -> Bool = { _ in true }
     /// Whether a banner with this number is known to be ours.

@@ -21,7 +21,6 @@ struct BusCodec {
         case .count(let count): message.append(UInt32(clamping: count), as: "u")
         case .screen(let id): message.append(id.rawValue, as: "t")
         case .done: break
-        case .refused: preconditionFailure("a refusal is sent as an error")
         }
         return message
     }

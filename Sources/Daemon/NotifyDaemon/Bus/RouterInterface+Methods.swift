@@ -237,7 +237,7 @@ extension RouterInterface {
         try daemon.load(id, toDecide: false)
     }
 
-    private func perform(_ input: Input, for call: borrowing BusMessage) throws(Refusal) {
-        try daemon.answer(input, to: RetainedMessage(retaining: call))
+    private func perform(_ call: Call, for message: borrowing BusMessage) throws(Refusal) {
+        try daemon.answer(call, to: RetainedMessage(retaining: message))
     }
 }

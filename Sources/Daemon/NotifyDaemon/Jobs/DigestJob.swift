@@ -65,7 +65,7 @@ final class DigestJob: Job {
 
     private func end(_ digests: [OwedDigest], _ result: DigestCount.Result, _ daemon: Daemon) -> Duration {
         isDue = false
-        daemon.handleWithoutReply(.digestsCounted(DigestCount(digests, result)))
+        daemon.handle(.digestsCounted(DigestCount(digests, result)))
         return .zero
     }
 }

@@ -48,8 +48,8 @@ final class ReadMarks: Job {
     private(set) var marked: UInt64 = 0
 
     /// - Throws: `.storageUnavailable`, or `.limitExceeded` for too many marks.
-    func requireRoom(for input: Input, in daemon: Daemon) throws(Refusal) {
-        switch input {
+    func requireRoom(for call: Call, in daemon: Daemon) throws(Refusal) {
+        switch call {
         case .markedRead(_, _, let claimant):
             guard daemon.storage.isWritable else { throw .storageUnavailable(daemon.storage.degradation) }
             try requireRoom(for: daemon.host.owner(of: claimant))
@@ -156,7 +156,7 @@ final class ReadMarks: Job {
             if daemon.remembers(event.id) {
                 // A call recalled it from the journal after this one came, such as `Snooze`, also one that was refused. What
                 // was in memory before has been claimed, and is on disk.
-                daemon.handleWithoutReply(.claimed(event.id, by: mark.claimant))
+                daemon.handle(.claimed(event.id, by: mark.claimant))
             } else if let marked = event.decision?.markedRead {
                 storage.append(.decided(event.id, marked))
                 storage.append(.read(event.id, by: mark.claimant, at: daemon.clock.wall))
@@ -187,7 +187,7 @@ final class ReadMarks: Job {
             if let banner = try storage.bannerStillUp(event.id, decision, server: server, router: daemon.router) {
                 let recalled = storage.event(event, routes: daemon.configuration.routes)
                 daemon.handle(.recalled(recalled, age: age, banner: banner))
-                daemon.handleWithoutReply(.claimed(event.id, by: mark.claimant))
+                daemon.handle(.claimed(event.id, by: mark.claimant))
                 return
             }
         }

@@ -72,7 +72,7 @@ final class Rescue: Job {
     private func publish(_ publication: Publication, in daemon: Daemon) throws(Refusal) {
         waiting = publication
         try daemon.loadReplaced(by: publication)
-        guard case .reply(.accepted(let id)) = daemon.handleWithoutReply(.published(publication)) else { return }
+        guard case .success(.accepted(let id)) = daemon.handle(.published(publication)) else { return }
         waiting = nil
         published = (id, publication)
     }

@@ -31,7 +31,7 @@ struct Simulation {
     private var recorded: [EventID: UInt64] = [:]
     private var timer: Instant?
     private var lastBanner: UInt32 = 0
-    private var inbox: [Input] = []
+    private var inbox: [Happening] = []
 
     /// - Parameters:
     ///   - routes: replace the reconstructed routes; they also set the windows of events whose publishers set none.
@@ -104,7 +104,7 @@ struct Simulation {
             }
         let publication = Publication(
             topic: try Topic(push.topic), title: "", body: "", options: options, sender: push.sender)
-        for case .reply(.accepted(let id)) in feed(.published(publication), at: now) {
+        if case .success(.accepted(let id)) = feed(.published(publication), at: now) {
             ids[push.id] = id
             recorded[id] = push.id
         }
@@ -118,11 +118,23 @@ struct Simulation {
     }
 
     @discardableResult
-    private mutating func feed(_ input: Input, at now: Instant) -> [Effect] {
-        let effects = router.handle(input, at: Now(instant: now, uptime: Uptime(microseconds: now.microseconds)))
+    private mutating func feed(_ call: Call, at now: Instant) -> Swift.Result<Reply, Refusal> {
+        let (reply, effects) = router.handle(call, at: Self.now(now))
+        perform(effects, at: now)
+        return reply
+    }
+
+    private mutating func feed(_ happening: Happening, at now: Instant) {
+        perform(router.handle(happening, at: Self.now(now)), at: now)
+    }
+
+    private static func now(_ instant: Instant) -> Now {
+        Now(instant: instant, uptime: Uptime(microseconds: instant.microseconds))
+    }
+
+    private mutating func perform(_ effects: [Effect], at now: Instant) {
         for effect in effects { perform(effect) }
         while !inbox.isEmpty { feed(inbox.removeFirst(), at: now) }
-        return effects
     }
 
     private mutating func perform(_ effect: Effect) {
@@ -141,7 +153,7 @@ struct Simulation {
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment): timer = moment
-        case .reply, .announce, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+        case .announce, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
             .markRead, .quietChanged, .digestsChanged, .countDigests, .snoozesChanged, .startServer, .keepBanner,
             .forgetBanner,
             .forgetAllBanners, .armLifetimeTimer:
