@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 struct ContributingTests {
-    @Test(arguments: ["CONTRIBUTING.md", "README.md"])
+    @Test(arguments: ["CONTRIBUTING.md", "README.md", "docs/design.md"])
     func everyFileThatIsNamedIsThere(_ document: String) throws {
         let path = /`((?:Sources|Tests|docs|systemd|python)\/[^`<\s]+)[^`]*`/
         for match in try Project.text(document).matches(of: path) {

@@ -1,5 +1,5 @@
-/// Claims of single events: rules 3, 4 and 6. A claim is in time until a call with the event has left for the server;
-/// then it retracts.
+/// Claims of single events: rules 3, 4 and 6 of docs/design.md. A claim is in time until a call with the event has left
+/// for the server; then it retracts.
 extension Router {
     /// - Parameter action: the button by which it is claimed.
     mutating func claim(

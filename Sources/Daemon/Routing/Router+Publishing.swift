@@ -1,6 +1,7 @@
 import NotifyText
 
-/// Accepts events: rules 1 and 2. The first event of a coalescing key opens a window; further ones extend it.
+/// Accepts events: rules 1 and 2 of docs/design.md. The first event of a coalescing key opens a window; further ones
+/// extend it.
 extension Router {
     /// Counts an event that is refused before it reaches the router.
     public mutating func countRefusal() { statistics.refused += 1 }

@@ -1,4 +1,4 @@
-/// The end of windows: rule 5. All unclaimed events go into one banner.
+/// The end of windows: rule 5 of docs/design.md. All unclaimed events go into one banner.
 extension Router {
     /// Ends a window at its deadline, or early when all screens that were asked have passed.
     mutating func endWindow(_ key: CoalescingKey, at now: Now) {

@@ -11,7 +11,7 @@
 /// a call to it, and is shown. A claim removes it from wherever it is. After its banner has disappeared it is kept for a while,
 /// so that a late claim still finds it.
 ///
-/// The rules of the design: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
+/// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` and
 /// `Router+NamedClaims` are the other ways to claim; `Router+Quiet` holds banners back, `Router+Digests` tells of them afterwards, `Router+Snoozing` lets
 /// them come back later. `Router+Removing` takes events out of their places, `Router+Withdrawing` and `Router+Replacing` end them for their publishers.

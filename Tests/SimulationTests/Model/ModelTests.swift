@@ -2,7 +2,7 @@ import Glibc
 import Routing
 import Testing
 
-/// Random scripts through `Router` and through a naive router written from the design: both must want the same.
+/// Random scripts through `Router` and through a naive router written from docs/design.md: both must want the same.
 ///
 /// A failure is printed with its seed, the script shortened to the steps that matter, and what either side did.
 ///

@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// Banners and the server that shows them: section 6 of the design.
+/// Banners and the server that shows them: rule 19 of docs/design.md.
 extension ReferenceRouter {
     /// Every event behind a banner that nobody has claimed.
     func behind(_ key: Key) -> [Item] {

@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// All the ways to claim: section 3 of the design from rule 3 on.
+/// All the ways to claim: rules 3, 4, 6 and 8 to 10 of docs/design.md.
 extension ReferenceRouter {
     mutating func claim(_ id: EventID, by peer: String) {
         guard isKnown(id) else { return refuse("UnknownEvent") }

@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// `ClaimNamed`: claims by name, also of what has not come yet.
+/// `ClaimNamed`: claims by name, also of what has not come yet. Rule 11 of docs/design.md.
 extension ReferenceRouter {
     struct Await {
         var awaited: AwaitedClaim

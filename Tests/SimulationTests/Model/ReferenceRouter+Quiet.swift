@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// Pauses and mutes: section 13 of the design.
+/// Pauses and mutes: rule 16 of docs/design.md.
 extension ReferenceRouter {
     /// A pause or a mute, and the order in which they were put down.
     struct Standstill {

@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// `Withdraw` and `collapse`: section 13 of the design.
+/// `Withdraw` and `collapse`: rule 15 of docs/design.md.
 extension ReferenceRouter {
     mutating func withdraw(_ id: EventID, by peer: String) {
         guard isKnown(id) else { return refuse("UnknownEvent") }

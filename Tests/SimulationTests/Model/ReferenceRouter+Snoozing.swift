@@ -1,6 +1,6 @@
 @testable import Routing
 
-/// `Snooze`: section 13 of the design.
+/// `Snooze`: rule 17 of docs/design.md.
 extension ReferenceRouter {
     /// The snoozed events, also those that are due and wait for the server.
     var snoozed: [Router.Snoozed] {

@@ -2,7 +2,7 @@ import NotifyText
 
 @testable import Routing
 
-/// Publishing and windows: section 3, rules 1, 2 and 5, and section 4 of the design.
+/// Publishing and windows: rules 1, 2, 5, 13 and 14 of docs/design.md.
 extension ReferenceRouter {
     mutating func publish(_ publication: Publication) {
         let route = route(of: publication.topic)
