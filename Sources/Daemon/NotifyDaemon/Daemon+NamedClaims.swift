@@ -54,11 +54,15 @@ extension Daemon {
         }
     }
 
-    /// The claim of an event that is about to come.
-    func awaitedClaim(of publication: Publication) -> NamedClaim? {
-        guard router.awaitedCount > 0 else { return nil }
+    /// The claim of an event before it came is judged when it comes and its topic is known. A forbidden one is dropped.
+    func judgeAwaited(_ publication: Publication) {
+        guard !policy.rules.isEmpty, router.awaitedCount > 0 else { return }
         let origin = publication.options.origin
         let next = EventID(router.lastID.rawValue + 1)
-        return router.awaitedClaim(of: origin.isGlobalID ? .origin(origin) : .own(next))
+        guard let claim = router.awaitedClaim(of: origin.isGlobalID ? .origin(origin) : .own(next)) else { return }
+        let request = AccessRequest(permission: .claim, scope: .topic(publication.topic))
+        guard let rule = policy.denyingRule(for: request, to: Caller(claim.identity)) else { return }
+        recordDenial(of: request, to: claim.claimant, by: rule)
+        handle(.awaitedDenied(claim.name))
     }
 }

@@ -77,6 +77,22 @@ extension Daemon {
         router.event(stored.id) ?? storage.event(stored, routes: configuration.routes)
     }
 
+    /// Loads what the router must know before a call is handled.
+    func load(for call: Call) throws(Refusal) {
+        switch call {
+        case .published(let publication):
+            try loadGlobalID(publication.options.origin)
+            try loadReplaced(by: publication)
+        case .claimed(let id, let caller, _), .withdrawn(let id, let caller):
+            try load(id, toDecide: true, by: caller)
+        case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
+            try load(id, toDecide: false)
+        case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try load(topic)
+        case .screenOpened, .screenUpdated: try loadBanners()
+        case .claimedNamed, .screenClosed, .pausedFor, .muted, .snoozed, .digestsCounted: break
+        }
+    }
+
     /// Loads the event that a call refers to. An event that was shown long ago or by an earlier run is loaded only for a
     /// call that may decide it (`Claim`, `Withdraw`), because whether it is the last event of its banner may change later.
     ///

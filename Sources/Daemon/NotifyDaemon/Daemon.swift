@@ -90,6 +90,7 @@ final class Daemon {
     /// Handles a call. Its reply is put into the outbox before the effects that follow from it, and leaves when the
     /// turn ends.
     func answer(_ call: Call, to message: any MethodCall) throws(Refusal) {
+        try load(for: call)
         // Only events that can be stored are accepted.
         if case .published(let publication) = call {
             // A removal makes room, and takes no more than an outcome.
@@ -98,6 +99,7 @@ final class Daemon {
                 throw storage.refusal
             }
             try requireSignalQueueSpace()
+            judgeAwaited(publication)
         }
         try jobs.marks.requireRoom(for: call, in: self)
         var now = host.now

@@ -63,36 +63,24 @@ public final class BusInterface {
         case announced, constant, unannounced
     }
 
-    /// A property that can be read; `get` appends its value.
+    /// A property; `get` appends its value, and `set`, if it can be set, reads the new one.
     public func property(
-        _ name: String, _ type: String, _ change: Change, get: @escaping (borrowing BusMessage) -> Void
+        _ name: String, _ type: String, _ change: Change, get: @escaping (borrowing BusMessage) -> Void,
+        set: Method? = nil
     ) {
         var entry = sd_bus_vtable()
-        entry.type = UInt8(_SD_BUS_VTABLE_PROPERTY)
+        entry.type = UInt8(set == nil ? _SD_BUS_VTABLE_PROPERTY : _SD_BUS_VTABLE_WRITABLE_PROPERTY)
         switch change {
         case .announced: entry.flags = UInt64(SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE)
         case .constant: entry.flags = UInt64(SD_BUS_VTABLE_PROPERTY_CONST)
         case .unannounced: entry.flags = 0
         }
+        if set != nil { entry.flags |= UInt64(SD_BUS_VTABLE_UNPRIVILEGED) }
         entry.x.property.member = kept(name)
         entry.x.property.signature = kept(type)
         entry.x.property.get = onGet
-        entry.x.property.offset = register(.property(get))
-        entries.append(entry)
-    }
-
-    /// A property that can be read and set, and whose changes are announced; `set` reads the new value.
-    public func property(
-        _ name: String, _ type: String, get: @escaping (borrowing BusMessage) -> Void, set: @escaping Method
-    ) {
-        var entry = sd_bus_vtable()
-        entry.type = UInt8(_SD_BUS_VTABLE_WRITABLE_PROPERTY)
-        entry.flags = UInt64(SD_BUS_VTABLE_PROPERTY_EMITS_CHANGE) | UInt64(SD_BUS_VTABLE_UNPRIVILEGED)
-        entry.x.property.member = kept(name)
-        entry.x.property.signature = kept(type)
-        entry.x.property.get = onGet
-        entry.x.property.set = onSet
-        entry.x.property.offset = register(.writableProperty(get, set))
+        entry.x.property.set = set == nil ? nil : onSet
+        entry.x.property.offset = register(.property(get, set))
         entries.append(entry)
     }
 
@@ -138,8 +126,7 @@ public final class BusInterface {
 private final class Handler {
     enum Kind {
         case method(BusInterface.Method)
-        case property((borrowing BusMessage) -> Void)
-        case writableProperty((borrowing BusMessage) -> Void, BusInterface.Method)
+        case property((borrowing BusMessage) -> Void, BusInterface.Method?)
     }
 
     let kind: Kind
@@ -167,14 +154,14 @@ private let onCall: sd_bus_message_handler_t = { message, context, error in
 
 private let onGet: sd_bus_property_get_t = { _, _, _, _, reply, context, _ in
     switch Handler.at(context).kind {
-    case .property(let get), .writableProperty(let get, _): get(BusMessage(retaining: reply!))
+    case .property(let get, _): get(BusMessage(retaining: reply!))
     case .method: preconditionFailure("a property's entry has a property's handler")
     }
     return 1
 }
 
 private let onSet: sd_bus_property_set_t = { _, _, _, _, value, context, error in
-    guard case .writableProperty(_, let set) = Handler.at(context).kind else {
+    guard case .property(_, let set?) = Handler.at(context).kind else {
         preconditionFailure("a writable property's entry has a handler that sets it")
     }
     do throws(BusFailure) {

@@ -37,9 +37,7 @@ extension Simulation {
                 case .call(.snoozed(let id, let time, _, let peer)):
                     try daemon.snooze(id, for: time, by: peer, for: call)
                 case .call(.claimedNamed(let claim, _)): try claimNamed(claim, call, daemon)
-                case .call(let made):
-                    try recall(made, daemon)
-                    try daemon.answer(made, to: call)
+                case .call(let made): try daemon.answer(made, to: call)
                 case .forget(let topic, let last):
                     call.forgettable = forgettable(topic, upTo: last)
                     try daemon.forget(topic, upTo: last, by: call.peer, for: call)
@@ -76,22 +74,6 @@ extension Simulation {
         call.known = try daemon.knownEvent(named: claim.origin)
         let claim = daemon.namedClaim(of: claim.origin, options, by: call.peer, identity: [])
         try daemon.claimNamed(claim, event: call.known, for: call)
-    }
-
-    /// What a call refers to is known to the router before anything is made of the call.
-    private func recall(_ call: Routing.Call, _ daemon: Daemon) throws(Refusal) {
-        switch call {
-        case .claimed(let id, let peer, _), .withdrawn(let id, let peer):
-            try daemon.load(id, toDecide: true, by: peer)
-        case .claimedProvisionally(let id, _, _), .completed(let id, _), .released(let id, _), .passed(let id, _):
-            try daemon.load(id, toDecide: false)
-        case .topicClaimed(let topic, _, _), .markedRead(let topic, _, _): try daemon.load(topic)
-        case .screenOpened, .screenUpdated: try daemon.loadBanners()
-        case .published(let push):
-            try daemon.loadGlobalID(push.options.origin)
-            try daemon.loadReplaced(by: push)
-        default: break
-        }
     }
 
     // MARK: Time

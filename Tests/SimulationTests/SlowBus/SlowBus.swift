@@ -59,12 +59,7 @@ final class SlowBus {
     func publish(_ origin: Origin) {
         var options = PublishOptions()
         options.origin = origin
-        do throws(Refusal) {
-            try daemon.loadGlobalID(origin)
-            publish(Publication(topic: World.topics[0], title: "", body: "", options: options, sender: ":1.1"))
-        } catch {
-            machine.send(.refused(error))
-        }
+        publish(Publication(topic: World.topics[0], title: "", body: "", options: options, sender: ":1.1"))
     }
 
     private func publish(_ push: Publication) {

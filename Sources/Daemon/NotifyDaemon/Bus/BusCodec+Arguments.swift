@@ -3,23 +3,6 @@ package import Systemd
 
 /// Reads the arguments of calls.
 extension BusCodec {
-    func publication(_ call: borrowing BusMessage, by method: Publication.Method) throws(Refusal) -> Publication {
-        try read(call) { call in try Publication(reading: call, by: method, limits: limits) }
-    }
-
-    func event(_ call: borrowing BusMessage) throws(Refusal) -> EventID {
-        try read(call) { call in EventID(try call.readNumber("t")) }
-    }
-
-    /// A global name, and the options of `ClaimNamed`.
-    func namedClaim(_ call: borrowing BusMessage) throws(Refusal) -> (Origin, NamedClaimOptions) {
-        try read(call) { call in
-            let origin = try Origin(named: try call.readText("source"), try call.readText("event_id"))
-            var options = DictionaryReader("option", limits: limits)
-            return (origin, try NamedClaimOptions(try options.read(call)))
-        }
-    }
-
     /// - Throws: a refusal for every error of the body.
     func read<Result>(
         _ message: borrowing BusMessage, _ body: (borrowing BusMessage) throws -> Result
@@ -50,17 +33,19 @@ extension BusCodec {
         }
     }
 
-    func milliseconds(_ call: borrowing BusMessage) throws -> Duration {
-        .milliseconds(Int64(try call.readNumber("u", as: UInt32.self)))
-    }
+    func event(_ call: borrowing BusMessage) throws -> EventID { EventID(try call.readNumber("t")) }
 
-    func seconds(_ call: borrowing BusMessage) throws -> Duration {
-        .seconds(Int64(try call.readNumber("u", as: UInt32.self)))
-    }
+    func screen(_ call: borrowing BusMessage) throws -> ScreenID { ScreenID(try call.readNumber("t")) }
 
-    func screenOptions(_ call: borrowing BusMessage) throws -> ScreenOptions {
+    func limit(_ call: borrowing BusMessage) throws -> Int { Int(try call.readNumber("u", as: UInt32.self)) }
+
+    func milliseconds(_ call: borrowing BusMessage) throws -> Duration { .milliseconds(Int64(try limit(call))) }
+
+    func seconds(_ call: borrowing BusMessage) throws -> Duration { .seconds(Int64(try limit(call))) }
+
+    func options(_ call: borrowing BusMessage) throws -> [Field] {
         var reader = DictionaryReader("option", limits: limits)
-        return try ScreenOptions(try reader.read(call))
+        return try reader.read(call)
     }
 }
 

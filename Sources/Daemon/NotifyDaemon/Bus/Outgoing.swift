@@ -28,12 +28,3 @@ enum Signal {
     /// About how long it is; 0 for a short one.
     var bytes: Int { if case .event(let event, _) = self { event.memoryCost } else { 0 } }
 }
-
-/// The properties whose changes are announced.
-enum Property: String {
-    case degraded = "Degraded"
-    case device = "Device"
-    case defaultWindow = "DefaultWindowMilliseconds"
-    case quiet = "Quiet"
-    case paused = "Paused"
-}

@@ -4,38 +4,52 @@ import Systemd
 /// Checks calls against the policy.
 extension RouterInterface {
     /// - Throws: `.accessDenied`, which names the rule.
-    func authorize(_ permission: Permission, _ scope: AccessRequest.Scope, _ call: borrowing BusMessage)
-        throws(Refusal)
-    {
+    func authorize(_ permission: Permission, _ scope: AccessRequest.Scope, _ name: String) throws(Refusal) {
         guard !daemon.policy.rules.isEmpty else { return }
         let request = AccessRequest(permission: permission, scope: scope)
-        let caller = host.callers.caller(call.sender)
+        let caller = host.callers.caller(name)
         guard let rule = daemon.policy.denyingRule(for: request, to: caller) else { return }
-        daemon.recordDenial(of: request, to: call.sender, by: rule)
+        daemon.recordDenial(of: request, to: name, by: rule)
         throw rule.refusal(of: request, to: host.callers.requiredIdentity > .none ? caller : nil)
     }
 
-    /// For calls about an event. An event that is neither in memory nor in the journal cannot be changed.
-    func authorize(_ permission: Permission, _ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
-        guard !daemon.policy.rules.isEmpty else { return }
-        if let event = try daemon.origin(of: id) { try authorize(permission, .topic(event.topic), call) }
+    func authorize(_ call: IncomingCall, of caller: String) throws(Refusal) {
+        guard !daemon.policy.rules.isEmpty, call.access != .everybody,
+            let scope = try scope(of: call.request, by: caller, call.access)
+        else { return }
+        for permission in call.access.permissions { try authorize(permission, scope, caller) }
     }
 
-    /// The claim of an event before it came is judged when it comes and its topic is known. A forbidden one is dropped.
-    func judgeAwaited(_ publication: Publication) {
-        guard !daemon.policy.rules.isEmpty, let claim = daemon.awaitedClaim(of: publication) else { return }
-        let request = AccessRequest(permission: .claim, scope: .topic(publication.topic))
-        guard let rule = daemon.policy.denyingRule(for: request, to: Caller(claim.identity)) else { return }
-        daemon.recordDenial(of: request, to: claim.claimant, by: rule)
-        daemon.handle(.awaitedDenied(claim.name))
+    /// What a call is about; `nil` where it needs no permission. An event that is neither in memory nor in the journal cannot be
+    /// changed.
+    private func scope(
+        of request: Request, by caller: String, _ access: Access
+    ) throws(Refusal) -> AccessRequest.Scope? {
+        switch request {
+        case .route(.published(let publication)): .topic(publication.topic)
+        case .route(.claimed(let id, _, _)), .route(.withdrawn(let id, _)), .route(.claimedProvisionally(let id, _, _)),
+            .route(.completed(let id, _)), .route(.released(let id, _)), .route(.passed(let id, _)), .press(let id, _),
+            .snooze(let id, _):
+            try topic(of: id, by: caller, access)
+        case .claimNamed(let origin, _):
+            if let id = try daemon.knownEvent(named: origin) { try topic(of: id, by: caller, access) } else { nil }
+        case .route(.topicClaimed(let topic, _, _)), .route(.markedRead(let topic, _, _)),
+            .route(.screenOpened(let topic, _, _)), .route(.muted(let topic, _)), .forget(let topic, _):
+            .prefix(topic)
+        case .route(.screenUpdated(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
+        case .route(.pausedFor), .setPaused: .prefix(.all)
+        case .route(.screenClosed), .route(.claimedNamed), .route(.snoozed), .route(.digestsCounted), .read, .history,
+            .awaitChanges, .render, .explain, .diagnose:
+            nil
+        }
     }
 
-    /// For `Withdraw`: whoever published the event, and whoever may publish at its topic.
-    func authorizeWithdrawal(_ id: EventID, _ call: borrowing BusMessage) throws(Refusal) {
-        guard !daemon.policy.rules.isEmpty, let event = try daemon.origin(of: id) else { return }
+    private func topic(of id: EventID, by caller: String, _ access: Access) throws(Refusal) -> AccessRequest.Scope? {
+        if access == .holder, daemon.remembers(id) { return nil }
+        guard let event = try daemon.origin(of: id) else { return nil }
         // An earlier run may have been on another bus, which gave the same unique names to other programs.
-        if id >= daemon.router.firstID, event.publisher == call.sender { return }
-        try authorize(.publish, .topic(event.topic), call)
+        if access == .publisher, id >= daemon.router.firstID, event.publisher == caller { return nil }
+        return .topic(event.topic)
     }
 
     // MARK: Properties
@@ -49,20 +63,15 @@ extension RouterInterface {
             guard call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties"),
                 (try? call.readString()) == BusCodec.interface, (try? call.readString()) == "Paused"
             else { return false }
-            attempt(call) { [unowned self] call throws(Refusal) in try schedule(try setProperty(call), call) }
+            let held = RetainedMessage(retaining: call)
+            attempt(held) { () throws(Refusal) in
+                let isPaused = try codec.read(call) { call in
+                    guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
+                    return try call.readBoolean()
+                }
+                try schedule(IncomingCall(.other, .control, .setPaused(isPaused), held))
+            }
             return true
-        }
-    }
-
-    /// `Set("org.notifyd.Router1", "Paused", …)`, of which the names have been read.
-    private func setProperty(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
-        let isPaused = try codec.read(call) { call in
-            guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
-            return try call.readBoolean()
-        }
-        return PreparedCall { [unowned self] call throws(Refusal) in
-            try setPaused(isPaused, call)
-            daemon.sendAfterCommit(.reply(.done, to: RetainedMessage(retaining: call)))
         }
     }
 

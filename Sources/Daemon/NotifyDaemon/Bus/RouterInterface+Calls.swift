@@ -1,20 +1,35 @@
 import Routing
 import Systemd
 
-/// Schedules calls that have been read.
+/// A call whose arguments have been read.
+struct IncomingCall {
+    let kind: MethodEntry.Kind
+    let access: Access
+    let request: Request
+    let message: RetainedMessage
+
+    init(_ kind: MethodEntry.Kind, _ access: Access, _ request: Request, _ message: RetainedMessage) {
+        (self.kind, self.access, self.request, self.message) = (kind, access, request, message)
+    }
+}
+
+/// Schedules calls.
 ///
 /// Most calls are handled at once. A call is queued if many calls have come together, if the bus is behind with our
 /// replies, if its caller does not read them, or if the policy needs a caller that is not identified yet. The calls
 /// that sd-bus handles itself, such as introspection, are queued too.
 extension RouterInterface: BusPumpDelegate {
-    /// A call whose arguments have been read.
-    struct PreparedCall {
-        /// About how long the call is.
-        var bytes = 0
-        var kind = FairQueue<() -> Void>.Kind.other
-        let body: Body
-
-        typealias Body = (borrowing BusMessage) throws(Refusal) -> Void
+    /// What is queued for a caller.
+    enum Work {
+        case call(IncomingCall)
+        /// A call that sd-bus handles itself.
+        case builtIn(RetainedMessage)
+        /// The rest of a reply.
+        case rest(ChunkedReply)
+        /// A call that has waited for changes.
+        case awaiting(AwaitingCall)
+        /// The caller has left the bus.
+        case leave(String)
     }
 
     /// Calls handled as they are read, before queued ones are served.
@@ -42,8 +57,8 @@ extension RouterInterface: BusPumpDelegate {
     private static let readingLimit = 4 << 20
 
     /// Handles a call now or queues it.
-    func schedule(_ prepared: PreparedCall, _ call: borrowing BusMessage) throws(Refusal) {
-        let caller = call.sender
+    func schedule(_ call: IncomingCall) throws(Refusal) {
+        let caller = call.message.message.sender
         let program = queue.program(of: caller)
         if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: program, at: host.instant) }
         if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
@@ -52,58 +67,70 @@ extension RouterInterface: BusPumpDelegate {
             handledImmediately += 1
             let begin = beginCall()
             defer { endCall(of: caller, begun: begin) }
-            return try prepared.body(call)
+            return try handle(call)
         }
-        try enqueue(prepared, call, of: caller)
+        try enqueue(.call(call), of: caller, bytes: call.request.bytes, kind: call.kind)
     }
 
-    private func enqueue(_ prepared: PreparedCall, _ call: borrowing BusMessage, of caller: String) throws(Refusal) {
-        guard queue.hasRoom(for: caller, kind: prepared.kind) else {
+    private func enqueue(
+        _ work: Work, of caller: String, bytes: Int = 0, kind: MethodEntry.Kind
+    ) throws(Refusal) {
+        guard queue.hasRoom(for: caller, kind: kind) else {
             throw .limitExceeded(
                 "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one program, "
                     + "\(FairQueue<Void>.readingsLimit) that read, or \(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; "
                     + "wait for their answers")
         }
-        let held = RetainedMessage(retaining: call)
-        queue.enqueue(
-            { [unowned self] in attempt(held.message, prepared.body) }, of: caller, bytes: prepared.bytes,
-            kind: prepared.kind)
+        queue.enqueue(work, of: caller, bytes: bytes, kind: kind)
     }
 
-    /// Handles a call outside of its sd-bus handler, so that an error has to be sent here.
-    func attempt(_ call: borrowing BusMessage, _ body: PreparedCall.Body) {
-        do throws(Refusal) {
-            try body(call)
-        } catch {
-            daemon.sendAfterCommit(.error(error, to: RetainedMessage(retaining: call)))
+    /// Does what was queued, outside of its sd-bus handler, so that an error has to be sent here.
+    private func run(_ work: Work) {
+        switch work {
+        case .call(let call): attempt(call.message) { () throws(Refusal) in try handle(call) }
+        case .rest(let reply): attempt(reply.call) { () throws(Refusal) in try write(reply) }
+        case .awaiting(let waiting):
+            attempt(waiting.call) { () throws(Refusal) in
+                try answerOrWait(waiting, of: waiting.call.message.sender)
+            }
+        case .builtIn(let call):
+            repliedBytes += Self.builtInReplySize
+            bus.redeliver(call.message)
+            noteReply(of: Self.builtInReplySize, to: call.message.sender)
+        case .leave(let name):
+            host.callers.disconnected(name)
+            daemon.handle(.peerLeft(name))
+            host.programs.disconnected(name)
         }
     }
 
-    /// Sends a reply that may be long.
-    func send(_ reply: consuming BusMessage, bytes: Int) {
-        repliedBytes += bytes
-        daemon.sendAfterCommit(.encoded(RetainedMessage(reply, bytes: bytes)))
+    func attempt(_ call: RetainedMessage, _ body: () throws(Refusal) -> Void) {
+        do throws(Refusal) {
+            try body()
+        } catch {
+            daemon.sendAfterCommit(.error(error, to: call))
+        }
     }
 
     /// Schedules the calls that sd-bus handles itself too: introspection, properties, unknown methods.
     func scheduleBuiltInCalls() {
-        builtInCalls = bus.filter { [unowned self] call in
-            guard call.isCall(), !call.isCall(on: BusCodec.interface), !bus.isRedelivered(call) else { return false }
-            let isSetting = call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties")
+        builtInCalls = bus.filter { [unowned self] message in
+            guard message.isCall(), !message.isCall(on: BusCodec.interface), !bus.isRedelivered(message) else {
+                return false
+            }
+            let isSetting = message.isCall(of: "Set", on: "org.freedesktop.DBus.Properties")
             // The interceptor schedules it.
             if isSetting, setInterceptor != nil { return false }
-            let caller = call.sender
+            let caller = message.sender
             if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller) {
                 handledImmediately += 1
                 noteReply(of: Self.builtInReplySize, to: caller)
                 return false
             }
-            let prepared = PreparedCall(kind: isSetting ? .other : .reading) { [unowned self] call in
-                repliedBytes += Self.builtInReplySize
-                bus.redeliver(call)
-                noteReply(of: Self.builtInReplySize, to: call.sender)
+            let call = RetainedMessage(retaining: message)
+            attempt(call) { () throws(Refusal) in
+                try enqueue(.builtIn(call), of: caller, kind: isSetting ? .other : .reading)
             }
-            attempt(call) { call throws(Refusal) in try enqueue(prepared, call, of: caller) }
             return true
         }
     }
@@ -123,7 +150,7 @@ extension RouterInterface: BusPumpDelegate {
         if cost > FairQueue<Void>.quantum { handledImmediately = Self.immediateLimit }
         guard let continuation else { return }
         self.continuation = nil
-        queue.requeue(continuation, of: caller)
+        queue.requeue(.rest(continuation), of: caller)
     }
 
     // MARK: Who reads
@@ -161,12 +188,7 @@ extension RouterInterface: BusPumpDelegate {
         awaiting.remove(of: name)
         unread.remove(name)
         queue.unblock(name)
-        let leave = { [unowned daemon, unowned host] in
-            host.callers.disconnected(name)
-            daemon.handle(.peerLeft(name))
-            host.programs.disconnected(name)
-        }
-        if queue.hasCalls(of: name) { queue.enqueueLast(leave, of: name) } else { leave() }
+        if queue.hasCalls(of: name) { queue.enqueueLast(.leave(name), of: name) } else { run(.leave(name)) }
     }
 
     // MARK: The reader
@@ -214,7 +236,7 @@ extension RouterInterface: BusPumpDelegate {
         for _ in 0..<Self.beforeWindowsEnd {
             guard host.instant < end, let (caller, call) = queue.dequeueForClaim() else { break }
             let begin = beginCall()
-            call()
+            run(call)
             endCall(of: caller, begun: begin)
         }
     }
@@ -233,7 +255,7 @@ extension RouterInterface: BusPumpDelegate {
             host.armThrottleTimer(at: now + Throttle.interval)
         } else {
             let begin = beginCall()
-            queue.dequeue()()
+            run(queue.dequeue())
             endCall(of: caller, begun: begin)
         }
         return true

@@ -1,9 +1,7 @@
 import Routing
 import Systemd
 
-/// `org.notifyd.Router1` on the bus. Each call is authorized, scheduled and passed to the daemon as an input.
-///
-/// The table at the end is the interface. A test compares it with `org.notifyd.Router1.xml`.
+/// `org.notifyd.Router1` on the bus. Each call is read, scheduled, authorized and passed to the daemon.
 final class RouterInterface {
     unowned let daemon: Daemon
     unowned let host: SystemHost
@@ -13,18 +11,18 @@ final class RouterInterface {
     /// Intercepts calls that set properties, while the policy needs their callers.
     var setInterceptor: BusSlot?
     /// Queued calls, and the cleanup after a caller's last call.
-    let queue = FairQueue<() -> Void>()
+    let queue = FairQueue<Work>()
     var throttle = Throttle()
     /// Calls handled as they were read since queued ones were last served.
     var handledImmediately = 0
     /// Bytes of long replies made for the current call.
     var repliedBytes = 0
     /// The rest of the current call, for the caller's next round.
-    var continuation: (() -> Void)?
+    var continuation: ChunkedReply?
     /// What callers were sent that they may not read.
     var unread = UnreadReplies()
-    /// How many replies are being made in chunks.
-    var chunkedReplies = 0
+    /// The replies that are being made in chunks.
+    let places = ChunkedReply.Places()
     /// Calls that are answered when something changes.
     var awaiting = AwaitingCalls()
     /// Whether calls that wait for changes were queued when no other call was.
@@ -37,92 +35,67 @@ final class RouterInterface {
         self.host = host
         self.codec = codec
         bus = codec.bus
-        queue.programOf = { [unowned host] in host.programs.owner(of: $0) }
+        queue.programOf = { [programs = host.programs] in programs.owner(of: $0) }
     }
 
-    // MARK: The table
-
     func export() throws(SystemdError) {
-        exportMethods()
-        exportProperties()
-        exportSignals()
+        for entry in MethodEntry.all {
+            interface.method(
+                entry.name, in: Self.arguments(entry.input), out: Self.arguments(entry.output),
+                handler { interface, message throws(Refusal) in
+                    let request = try interface.codec.request(entry.method, message)
+                    try interface.schedule(
+                        IncomingCall(entry.kind, entry.access, request, RetainedMessage(retaining: message)))
+                })
+        }
+        for property in Property.allCases {
+            interface.property(
+                property.rawValue, property.type, property.change,
+                get: { [unowned daemon] in daemon.append(property, to: $0) },
+                set: property != .paused
+                    ? nil
+                    : handler { interface, value throws(Refusal) in
+                        let isPaused = try interface.codec.read(value) { value in try value.readBoolean() }
+                        try interface.authorize(.control, .prefix(.all), value.sender)
+                        interface.daemon.handle(.paused(isPaused))
+                        // sd-bus replies at once, so the change is committed first.
+                        interface.daemon.endTurn()
+                    })
+        }
+        for (name, arguments) in Signal.table { interface.signal(name, Self.arguments(arguments)) }
         try interface.export(on: bus, path: BusCodec.path)
         scheduleBuiltInCalls()
     }
 
-    private func exportMethods() {
-        let event = [("id", "t")]
-        method("Send", in: [("topic", "s"), ("title", "s"), ("body", "s")], out: event, RouterInterface.send)
-        method(
-            "Publish", in: [("topic", "s"), ("title", "s"), ("body", "s"), ("fields", "a{sv}"), ("options", "a{sv}")],
-            out: event, RouterInterface.publish)
-        method("Withdraw", in: event, RouterInterface.withdraw)
-        method("Claim", in: event, out: [("verdict", "s")], RouterInterface.claim)
-        method(
-            "ClaimNamed", in: [("source", "s"), ("event_id", "s"), ("options", "a{sv}")], out: [("verdict", "s")],
-            RouterInterface.claimNamed)
-        method(
-            "ClaimProvisionally", in: [("id", "t"), ("milliseconds", "u")], out: [("verdict", "s")],
-            RouterInterface.claimProvisionally)
-        method("Complete", in: event, RouterInterface.complete)
-        method("Release", in: event, RouterInterface.release)
-        method("Pass", in: event, RouterInterface.pass)
-        method("Press", in: event + [("action", "s")], RouterInterface.press)
-        method(
-            "ClaimTopic", in: [("topic", "s"), ("grace_milliseconds", "u")], out: [("count", "u")],
-            RouterInterface.claimTopic)
-        method(
-            "OpenScreen", in: [("topic", "s"), ("options", "a{sv}")], out: [("screen", "t")], RouterInterface.openScreen
-        )
-        method("UpdateScreen", in: [("screen", "t"), ("options", "a{sv}")], RouterInterface.updateScreen)
-        method("CloseScreen", in: [("screen", "t")], RouterInterface.closeScreen)
-        method("ListScreens", out: [("screens", "a(tssss)")], RouterInterface.listScreens)
-        let list = [("events", "a(tsssxsa{sv})")]
-        method("Snapshot", in: [("topic", "s")], out: [("cursor", "t")] + list, RouterInterface.snapshot)
-        method("History", in: [("topic", "s"), ("after", "t"), ("limit", "u")], out: list, RouterInterface.history)
-        method(
-            "Changes", in: [("after", "t"), ("limit", "u")], out: [("oldest", "t"), ("changes", "a(tssta{sv})")],
-            RouterInterface.changes)
-        method(
-            "AwaitChanges", in: [("after", "t"), ("limit", "u")], out: [("oldest", "t"), ("changes", "a(tssta{sv})")],
-            RouterInterface.awaitChanges)
-        method("Inbox", in: [("topic", "s"), ("before", "t"), ("limit", "u")], out: list, RouterInterface.inbox)
-        method("Render", in: event, out: [("title", "s"), ("body", "s")], RouterInterface.render)
-        method("Unread", in: [("topic", "s")], out: [("count", "u")], RouterInterface.unread)
-        method(
-            "MarkRead", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.markRead)
-        method("Forget", in: [("topic", "s"), ("up_to", "t")], out: [("count", "u")], RouterInterface.forget)
-        method("Explain", in: event, out: [("decision", "a{sv}")], RouterInterface.explain)
-        method("Diagnose", out: [("problems", "a(sss)")], RouterInterface.diagnose)
-        method("Mute", in: [("topic", "s"), ("seconds", "u")], RouterInterface.mute)
-        method("Pause", in: [("seconds", "u")], RouterInterface.pause)
-        method("Snooze", in: event + [("seconds", "u")], RouterInterface.snooze)
-    }
-
-    private func method(
-        _ name: String, in input: [BusInterface.Argument] = [], out output: [BusInterface.Argument] = [],
-        _ prepare: @escaping (RouterInterface) -> (borrowing BusMessage) throws(Refusal) -> PreparedCall
-    ) {
-        interface.method(
-            name, in: input, out: output,
-            Self.handler { [unowned self] call throws(Refusal) in try schedule(try prepare(self)(call), call) })
+    /// - Parameter text: names and types, such as `id:t title:s`.
+    private static func arguments(_ text: String) -> [BusInterface.Argument] {
+        text.split(separator: " ").map { argument in
+            let parts = argument.split(separator: ":")
+            return (String(parts[0]), String(parts[1]))
+        }
     }
 
     /// A refusal becomes a D-Bus error here, where sd-bus replies, or in `BusCodec.error`, where the daemon does.
-    private static func handler(_ body: @escaping PreparedCall.Body) -> BusInterface.Method {
-        { call throws(BusFailure) in
+    private func handler(
+        _ body: @escaping (RouterInterface, borrowing BusMessage) throws(Refusal) -> Void
+    ) -> BusInterface.Method {
+        { [unowned self] message throws(BusFailure) in
             do throws(Refusal) {
-                try body(call)
+                try body(self, message)
             } catch {
                 throw BusFailure(error)
             }
         }
     }
+}
 
-    private func exportProperties() {
-        interface.property("Quiet", "a(sxs)", .announced) { [unowned daemon] message in
+extension Daemon {
+    /// Appends the value of a property.
+    fileprivate func append(_ property: Property, to message: borrowing BusMessage) {
+        switch property {
+        case .quiet:
             message.appendContainer("a", "(sxs)") { list in
-                for (topic, until, cause) in daemon.quiet {
+                for (topic, until, cause) in quiet {
                     list.appendContainer("r", "sxs") { entry in
                         entry.append(topic)
                         entry.append(until, as: "x")
@@ -130,22 +103,15 @@ final class RouterInterface {
                     }
                 }
             }
-        }
-        interface.property(
-            "Paused", "b", get: { [unowned daemon] in $0.append(daemon.router.pausesBanners) },
-            set: Self.handler { [unowned self] value throws(Refusal) in try setPaused(value) })
-        interface.property("Degraded", "s", .announced) { [unowned daemon] in $0.append(daemon.storage.degradation) }
-        interface.property("Version", "s", .constant) { $0.append(notifydVersion) }
-        interface.property("Device", "s", .announced) { [unowned daemon] in $0.append(daemon.device) }
-        interface.property("DefaultWindowMilliseconds", "u", .announced) { [unowned daemon] in
-            $0.append(daemon.configuration.defaultWindow.millisecondsRoundedUp, as: "u")
-        }
-        interface.property("Pending", "u", .unannounced) { [unowned daemon] in
-            $0.append(UInt32(clamping: daemon.router.undecidedCount), as: "u")
-        }
-        interface.property("Statistics", "a{st}", .unannounced) { [unowned daemon] message in
+        case .paused: message.append(router.pausesBanners)
+        case .degraded: message.append(storage.degradation)
+        case .version: message.append(notifydVersion)
+        case .device: message.append(device)
+        case .defaultWindow: message.append(configuration.defaultWindow.millisecondsRoundedUp, as: "u")
+        case .pending: message.append(UInt32(clamping: router.undecidedCount), as: "u")
+        case .statistics:
             message.appendContainer("a", "{st}") { entries in
-                for (name, value) in daemon.statistics {
+                for (name, value) in statistics {
                     entries.appendContainer("e", "st") { entry in
                         entry.append(name)
                         entry.append(value, as: "t")
@@ -153,16 +119,6 @@ final class RouterInterface {
                 }
             }
         }
-    }
-
-    private func exportSignals() {
-        interface.signal(
-            "Event",
-            [("topic", "s"), ("id", "t"), ("title", "s"), ("body", "s"), ("fields", "a{sv}"), ("info", "a{sv}")])
-        interface.signal("Resolved", [("topic", "s"), ("id", "t"), ("outcome", "s"), ("details", "a{sv}")])
-        interface.signal("Removed", [("topic", "s"), ("id", "t")])
-        interface.signal("ScreensChanged", [("topic", "s"), ("attended", "b")])
-        interface.signal("ActionInvoked", [("topic", "s"), ("id", "t"), ("action", "s")])
     }
 }
 

@@ -3,110 +3,65 @@ import Routing
 import Systemd
 
 /// `Changes` and `AwaitChanges`: everything in the order in which it was committed.
-extension RouterInterface {
+final class ChangeList: Reading {
     /// The limit for a reply, in bytes of its events in memory.
-    private static var changesLimit: Int { 4 << 20 }
+    private static let limit = 4 << 20
     /// Changes read at a time, and their bytes.
-    private static var changesAtOnce: Int { 64 }
-    private static var changeBytesAtOnce: Int { 64 << 10 }
+    private static let (portion, portionBytes) = (64, 64 << 10)
 
-    func changes(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
-        let (after, limit) = try positionAndLimit(of: call)
-        return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
-            try answer(call, after: after, limit: limit)
-        }
+    private(set) var bytes = 0
+    private var left: Int
+    private var position: Journal.ChangePosition?
+    /// The changes that come next, if they have been read already.
+    private var first: (changes: [StoredChange], position: Journal.ChangePosition?)?
+
+    init(after: UInt64, limit: Int) {
+        left = min(limit, Journal.pageLimit)
+        position = Journal.ChangePosition(after: after)
     }
 
-    /// Answers with the changes that there are, or with the next ones.
-    func awaitChanges(_ call: borrowing BusMessage) throws(Refusal) -> PreparedCall {
-        let (after, limit) = try positionAndLimit(of: call)
-        return PreparedCall(kind: .reading) { [unowned self] call throws(Refusal) in
-            try answerOrWait(call, after: after, limit: limit)
+    /// Reads the first changes, for `AwaitChanges`, which answers with one at least.
+    ///
+    /// - Returns: `nil` if there are none yet.
+    static func beginning(after: UInt64, limit: Int, in storage: Storage) throws(Refusal) -> ChangeList? {
+        let list = ChangeList(after: after, limit: max(1, limit))
+        guard let position = list.position else { return nil }
+        let first = try storage.read { journal throws(JournalError) in
+            journal.newestChange > after
+                ? try journal.changes(after: position, limit: min(list.left, portion), bytes: portionBytes) : nil
         }
+        guard let first, !first.changes.isEmpty else { return nil }
+        list.first = first
+        return list
     }
 
-    private func positionAndLimit(of call: borrowing BusMessage) throws(Refusal) -> (after: UInt64, limit: Int) {
-        try codec.read(call) { call in
-            (try call.readNumber("t", as: UInt64.self), Int(try call.readNumber("u", as: UInt32.self)))
-        }
-    }
-
-    private func answerOrWait(_ call: borrowing BusMessage, after: UInt64, limit: Int) throws(Refusal) {
+    func begin(_ reply: borrowing BusMessage, in daemon: Daemon) throws(Refusal) {
         daemon.endTurn()
-        let first = try daemon.storage.read { journal throws(JournalError) -> Portion? in
-            guard journal.newestChange > after else { return nil }
-            return try journal.changes(
-                after: Journal.ChangePosition(after: after), limit: min(max(1, limit), Self.changesAtOnce),
-                bytes: Self.changeBytesAtOnce)
-        }
-        if let first, !first.changes.isEmpty { return try answer(call, after: after, limit: max(1, limit), first) }
-        let held = RetainedMessage(retaining: call)
-        try awaiting.add(
-            AwaitingCall(call: held, after: after, limit: limit), of: call.sender, owner: host.owner(of:))
+        let oldest = try daemon.storage.read { journal throws(JournalError) in journal.oldestChange }
+        reply.append(oldest, as: "t")
+        reply.openContainer("a", "(tssta{sv})")
     }
 
-    /// There are new changes on disk: the calls that wait for them are queued as if they came now.
-    func changesCommitted() {
-        guard !awaiting.isEmpty else { return }
-        areAwaitingNext = queue.isEmpty
-        for (caller, waiting) in awaiting.takeAll() {
-            queue.enqueue(
-                { [unowned self] in
-                    attempt(waiting.call.message) { [unowned self] call throws(Refusal) in
-                        try answerOrWait(call, after: waiting.after, limit: waiting.limit)
+    func write(_ reply: borrowing BusMessage, until end: Instant, in daemon: Daemon) throws(Refusal) -> Bool {
+        while left > 0, bytes < Self.limit, let start = position {
+            let portion =
+                if let first = first.take() {
+                    first
+                } else {
+                    try daemon.storage.read { journal throws(JournalError) in
+                        try journal.changes(after: start, limit: min(left, Self.portion), bytes: Self.portionBytes)
                     }
-                }, of: caller, bytes: 0, kind: .reading)
-        }
-        bus.resume()
-    }
-
-    /// Answers the calls that wait for changes in the turn of the loop that commits them, if no other call is queued before them.
-    func answerAwaiting() {
-        guard areAwaitingNext else { return }
-        areAwaitingNext = false
-        if !handleBatch() { bus.pause() }
-        daemon.endTurn()
-    }
-
-    private typealias Portion = (changes: [StoredChange], position: Journal.ChangePosition?)
-
-    /// - Parameter first: what has been read already.
-    private func answer(
-        _ call: borrowing BusMessage, after: UInt64, limit: Int, _ first: Portion? = nil
-    ) throws(Refusal) {
-        try answer(call) { [unowned self] answer, reply throws(Refusal) in
-            daemon.endTurn()
-            let oldest = try daemon.storage.read { journal throws(JournalError) in journal.oldestChange }
-            reply.append(oldest, as: "t")
-            reply.openContainer("a", "(tssta{sv})")
-            var left = min(limit, Journal.pageLimit)
-            var first = first
-            var position: Journal.ChangePosition? = Journal.ChangePosition(after: after)
-            return { [unowned self, unowned answer] reply, end throws(Refusal) in
-                while left > 0, answer.bytes < Self.changesLimit, let start = position {
-                    let portion =
-                        if let first {
-                            first
-                        } else {
-                            try daemon.storage.read { [left] journal throws(JournalError) in
-                                try journal.changes(
-                                    after: start, limit: min(left, Self.changesAtOnce),
-                                    bytes: Self.changeBytesAtOnce)
-                            }
-                        }
-                    first = nil
-                    for change in portion.changes {
-                        ChangeRecord(change, device: daemon.device).append(to: reply)
-                        answer.bytes += change.memoryCost
-                    }
-                    left -= portion.changes.count
-                    position = portion.position
-                    if host.now.instant >= end { return false }
                 }
-                reply.closeContainer()
-                return true
+            for change in portion.changes {
+                ChangeRecord(change, device: daemon.device).append(to: reply)
+                bytes += change.memoryCost
             }
+            left -= portion.changes.count
+            position = portion.position
+            if daemon.host.now.instant >= end { return false }
         }
+        reply.closeContainer()
+        return true
     }
 }
 
