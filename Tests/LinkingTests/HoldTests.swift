@@ -3,7 +3,7 @@ import Linking
 import Routing
 import Testing
 
-/// Rule 6: banners that wait for a screen elsewhere, or until the line has caught up.
+/// Rule 16 of docs/link.md: banners that wait for a screen elsewhere, or until the line has caught up.
 struct HoldTests {
     private static let digest = Digest("00000000000000000000000000000000")!
 

@@ -1,5 +1,5 @@
-/// A topic on the broker, below the prefix of the line. LINK.md section 3 lists them; what may be written there and whether the
-/// broker keeps it stands in [`docs/link.md`].
+/// A topic on the broker, below the prefix of the line. What may be written there and whether the broker keeps it stands in
+/// [`docs/link.md`].
 public enum Address: Hashable, Sendable, CustomStringConvertible {
     /// `s/DEVICE`: what a device says, in order.
     case stream(Device)

@@ -1,6 +1,6 @@
 import NotifyText
 
-/// A journal on a machine: the property `Device` of notifyd, 32 lower-case hexadecimal digits. LINK.md section 1.
+/// A journal on a machine: the property `Device` of notifyd, 32 lower-case hexadecimal digits; org.notifyd.Router1(5).
 public struct Device: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The digits.
     public let description: String
@@ -21,7 +21,7 @@ public struct Device: Hashable, Comparable, Sendable, CustomStringConvertible {
 }
 
 /// The name of a topic on the broker: 32 lower-case hexadecimal digits of its SHA-256, keyed if the line is sealed. The shell
-/// computes it; LINK.md section 3.
+/// computes it; see docs/link.md.
 public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The digits.
     public let description: String
@@ -39,7 +39,7 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
 }
 
 /// The global name of an event: `source` and `event-id` where it was published with both, else `notifyd:` + Device, and its id
-/// in decimal. LINK.md section 1. Names are compared by their bytes.
+/// in decimal; org.notifyd.Router1(5). Names are compared by their bytes.
 public struct GlobalName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// In bytes of UTF-8, each half.
     public static let maximumBytes = 255

@@ -173,7 +173,7 @@ extension SaidRemoval {
 }
 
 extension Description {
-    /// Screens that are told; LINK.md rule 10.
+    /// Screens that are told; rule 15 of docs/link.md.
     public static let maximumAttended = 64
 
     fileprivate var members: [JSON.Member] {

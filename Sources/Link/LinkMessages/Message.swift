@@ -1,11 +1,11 @@
 import NotifyText
 public import Routing
 
-/// What one device tells others: a JSON object on a topic of the broker. LINK.md section 3.
+/// What one device tells others: a JSON object on a topic of the broker. See docs/link.md.
 public struct Message: Equatable, Sendable {
     /// The version of the protocol that this module speaks.
     public static let version = 1
-    /// The longest message on the broker in bytes; LINK.md rule 12.
+    /// The longest message on the broker in bytes; see docs/link.md.
     public static let maximumBytes = 256 << 10
     /// The longest JSON text in bytes. Sealed and signed it still fits `maximumBytes`.
     public static let maximumTextBytes = 180 << 10

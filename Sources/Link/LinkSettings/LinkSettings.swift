@@ -45,7 +45,7 @@ public struct LinkSettings: Equatable, Sendable {
     public static let longestName = 64
     /// The longest name of a user or a channel at the broker, in bytes.
     static let longestLevel = 32
-    /// Lines of a device; LINK.md rule 12.
+    /// Lines of a device; rule 18 of docs/link.md.
     static let maximumLines = 16
 
     /// Reads a whole configuration.

@@ -1,7 +1,7 @@
 public import LinkMessages
 public import Routing
 
-/// A row of `Changes`: something that was committed to the journal. LINK.md section 1.
+/// A row of `Changes`: something that was committed to the journal. org.notifyd.Router1(5).
 public struct Change: Equatable, Sendable {
     /// Grows strictly.
     public var number: UInt64

@@ -1,7 +1,7 @@
 public import LinkMessages
 public import Routing
 
-/// What a line is: the private link of a user, or a channel with other people. LINK.md sections 4 and 6.
+/// What a line is: the private link of a user, or a channel with other people. See docs/link.md.
 public struct Configuration: Sendable {
     /// The two kinds of lines.
     public enum Kind: Equatable, Sendable {
@@ -57,7 +57,7 @@ public struct Configuration: Sendable {
         share.contains { $0.covers(topic) } && !skip.contains { $0.covers(topic) }
     }
 
-    /// Screens are told only with a key and only on the private link; LINK.md rule 10.
+    /// Screens are told only with a key and only on the private link; rule 15 of docs/link.md.
     var sharesScreens: Bool { kind == .link && isSealed && tellsScreens }
 }
 
@@ -70,21 +70,22 @@ public struct Signer: Hashable, Sendable {
     }
 }
 
-/// How far others can make things grow, and how long things take. The defaults are those of LINK.md.
+/// How far others can make things grow, and how long things take. The defaults and the
+/// numbers of rules are those of docs/link.md.
 public struct LinkLimits: Sendable {
-    /// Devices on a line; rule 12.
+    /// Devices on a line; rule 11.
     public var devices = 64
     /// Devices that sign with one key on a channel.
     public var devicesPerMember = Int.max
-    /// Values on a line; rule 12.
+    /// Values on a line; rule 18.
     public var values = 10_000
-    /// Values of one member of a channel; rule 9.
+    /// Values of one member of a channel; rule 11.
     public var valuesPerMember = Int.max
-    /// Events a second that a member of a channel may say; 0: no limit. Rule 9.
+    /// Events a second that a member of a channel may say; 0: no limit. Rule 11.
     public var eventsPerSecond = 0
     /// Events that a member may say at once.
     public var eventBurst = 200
-    /// Ranges that are missing of one device; rule 3.
+    /// Ranges that are missing of one device; rule 2.
     public var missingRanges = 64
     /// Messages that the broker has not acknowledged; rule 1.
     public var messagesInFlight = 20
@@ -111,33 +112,33 @@ public struct LinkLimits: Sendable {
     public var answeredRows = 200_000
     /// Questions that wait to be answered.
     public var waitingQuestions = 64
-    /// Events held for a screen elsewhere, or until the line has caught up; rule 6.
+    /// Events held for a screen elsewhere, or until the line has caught up; rule 16.
     public var holds = 256
-    /// The time to confirm a claim by a screen elsewhere; rule 6.
+    /// The time to confirm a claim by a screen elsewhere; rule 16.
     public var screenHold: Duration = .milliseconds(600)
-    /// The longest time for which events wait until the line has caught up; rule 6.
+    /// The longest time for which events wait until the line has caught up; rule 16.
     public var catchingUpHold: Duration = .seconds(60)
     /// The window of an event that comes meanwhile: the hold follows its announcement, and events of one topic share a window.
     public var catchingUpWindow: Duration = .seconds(2)
-    /// How recently a device must have been heard for its screens to count; rule 6.
+    /// How recently a device must have been heard for its screens to count; rule 16.
     public var screenFreshness: Duration = .seconds(300)
-    /// The longest delay before a question; rule 3.
+    /// The longest delay before a question; rule 4.
     public var questionDelay: Duration = .seconds(5)
     /// How long an answer is awaited.
     public var questionTimeout: Duration = .seconds(20)
-    /// The silence after which the last number of a description counts; rule 3.
+    /// The silence after which the last number of a description counts; rule 4.
     public var silence: Duration = .seconds(2)
-    /// Between descriptions; section 3.
+    /// Between descriptions; rule 4.
     public var descriptionInterval: Duration = .seconds(10)
-    /// Between descriptions, where screens changed; rule 10.
+    /// Between descriptions, where screens changed; rule 15.
     public var screenInterval: Duration = .seconds(1)
-    /// A device unseen for so long is dropped; rule 12.
+    /// A device unseen for so long is dropped; rule 18.
     public var forgetAfter: Duration = .seconds(30 * 24 * 3600)
-    /// How far numbers and times of a channel may be ahead of the clock; rule 9.
+    /// How far numbers and times of a channel may be ahead of the clock; rule 11.
     public var ahead: Duration = .seconds(24 * 3600)
-    /// How long a removal counts as a value; section 1.
+    /// How long a removal counts as a value; rule 7.
     public var removalLifetime: Duration = .seconds(28 * 24 * 3600)
-    /// After the first connection of a new device: whoever is heard of until then was there before it. Rule 4.
+    /// After the first connection of a new device: whoever is heard of until then was there before it. Rule 6.
     public var joiningTime: Duration = .seconds(10)
     /// How far the clocks of two devices may be apart, so that what was said before one was there is told from what is said now.
     public var clockTolerance: Duration = .seconds(60)
@@ -153,7 +154,7 @@ public struct LinkLimits: Sendable {
         var limits = LinkLimits()
         limits.devices = 1000
         limits.devicesPerMember = 16
-        // Rule 3: others are not of this user.
+        // Rule 5: others are not of this user.
         limits.answeredRowsPerAsker = 1000
         limits.answeredRows = 5000
         limits.valuesPerMember = 1000

@@ -2,7 +2,7 @@ import DequeModule
 import LinkMessages
 import Routing
 
-/// Rule 3, the other side: questions are answered from the journal.
+/// Rule 5 of docs/link.md: questions are answered from the journal.
 extension Link {
     struct Answering {
         struct Asked {

@@ -1,6 +1,6 @@
 import Routing
 
-/// Rule 8: while the broker is away, what waits to be said is counted, and nothing of it is kept.
+/// Rule 17 of docs/link.md: while the broker is away, what waits to be said is counted, and nothing of it is kept.
 extension Link {
     struct Backlog {
         /// The rows of the journal that are counted end here.

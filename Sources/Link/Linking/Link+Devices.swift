@@ -1,7 +1,7 @@
 import LinkMessages
 import Routing
 
-/// Rules 9 and 12: which devices are heard.
+/// Rule 11 of docs/link.md: which devices are heard.
 extension Link {
     /// Whether a device is known, or there is room for it, and on a channel it has signed with its key.
     mutating func admit(_ device: Device, signer: Signer?, _ address: Address, at now: Now) -> Bool {

@@ -129,7 +129,7 @@ extension Link {
         disk.droppedDevices.insert(device)
     }
 
-    /// LINK.md rule 12: a device unseen for 30 days. Looked at once an hour.
+    /// Rule 18 of docs/link.md: a device unseen for 30 days. Looked at once an hour.
     mutating func dropUnseen(at now: Now) {
         guard nextDrop == nil || isDue(nextDrop, at: now) else { return }
         // Where there is nobody to drop, nothing wakes up for it.

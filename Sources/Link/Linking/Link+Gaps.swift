@@ -1,7 +1,7 @@
 import LinkMessages
 import Routing
 
-/// Rule 3: what is missing is asked for.
+/// Rule 4 of docs/link.md: what is missing is asked for.
 extension Link {
     struct Asking {
         struct Outstanding {

@@ -1,7 +1,7 @@
 import LinkMessages
 import Routing
 
-/// Rules 6 and 10: screens elsewhere, and banners that wait for them or until the line has caught up.
+/// Rules 15 and 16 of docs/link.md: screens elsewhere, and banners that wait for them or until the line has caught up.
 extension Link {
     struct Holds {
         struct Hold {

@@ -38,7 +38,7 @@ struct Work {
     }
 }
 
-/// Rule 2: what others say becomes `Publish` and `ClaimNamed`.
+/// Rule 2 of docs/link.md: what others say becomes `Publish` and `ClaimNamed`.
 extension Link {
     mutating func received(_ delivery: Delivery, at now: Now) {
         // A stranger can have the broker keep what was once said.
@@ -135,7 +135,7 @@ extension Link {
         }
     }
 
-    /// Rule 9: on a channel nothing is far ahead of the clock.
+    /// Rule 11: on a channel nothing is far ahead of the clock.
     func isPlausible(_ time: Int64, at now: Now) -> Bool {
         guard configuration.isChannel else { return true }
         let ahead = time.subtractingReportingOverflow(now.wall)
@@ -148,7 +148,7 @@ extension Link {
 
     // MARK: A stream
 
-    /// Where listening begins: with the present for a new device, else where the stream of the other begins. Rule 4.
+    /// Where listening begins: with the present for a new device, else where the stream of the other begins. Rule 6.
     mutating func begin(_ device: Device, at number: UInt64) {
         peers[device]!.record.start = number
         peers[device]!.record.taken = number
@@ -196,7 +196,7 @@ extension Link {
             range = RangeSet.Range(after: said.previous, through: said.number)
         }
         if asking.suspects[device] != nil { asking.suspects[device] = now.uptime + limits.silence }
-        // Rule 9: a member that says too much is asked for the rest, as slowly as questions are answered.
+        // Rule 11: a member that says too much is asked for the rest, as slowly as questions are answered.
         if limits.eventsPerSecond > 0, said.content.isEvent {
             var bucket =
                 peer.events
@@ -311,7 +311,7 @@ extension Link {
         }
     }
 
-    /// Rule 9: on a channel a name says which device it comes from.
+    /// Rule 11: on a channel a name says which device it comes from.
     func localName(_ name: GlobalName, from device: Device) -> GlobalName {
         guard case .channel(let channel, _) = configuration.kind else { return name }
         if let origin = name.device {

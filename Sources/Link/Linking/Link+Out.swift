@@ -2,7 +2,7 @@ import DequeModule
 import LinkMessages
 import Routing
 
-/// Rule 1: what began on this device is said, in the order of the journal, chained by number.
+/// Rule 1 of docs/link.md: what began on this device is said, in the order of the journal, chained by number.
 extension Link {
     struct Out {
         typealias Cursor = LineRecord.Cursor
@@ -86,7 +86,7 @@ extension Link {
         takeBackCalls()
     }
 
-    /// Rule 4: a new device says nothing of what was before it.
+    /// Rule 6: a new device says nothing of what was before it.
     mutating func foundNewest(_ number: UInt64, at now: Now) {
         guard out.newestReading != nil else { return }
         out.newestReading = nil
@@ -295,7 +295,7 @@ extension Link {
         disk.lineChanged = true
     }
 
-    /// What was not acknowledged is said again, from the journal: rule 8.
+    /// What was not acknowledged is said again, from the journal: rule 1.
     mutating func rewindOut() {
         pace = Pace()
         out.position = out.cursor

@@ -257,7 +257,7 @@ extension Link {
         peers[device]!.attended = attended
     }
 
-    // MARK: Rule 11
+    // MARK: Two machines (rule 9)
 
     /// What comes back under the own device. A backup of this machine has left old messages; only what was said during this
     /// connection, and not here, is from a second machine.

@@ -1,7 +1,8 @@
 import LinkMessages
 import Routing
 
-/// Rule 7 and `v/`: the broker keeps the current value of each topic for those who come later. Its author sees to it.
+/// Rule 7 of docs/link.md: at `v/` the broker keeps the current value of each topic for those who come later. Its
+/// author sees to it.
 extension Link {
     struct Values {
         /// What is on the broker, as far as it was seen since the start; bounded by `LinkLimits.values`.

@@ -12,7 +12,7 @@ public import Routing
 /// others say is taken into the journal, and what has not been taken is a set of ranges on disk (`Link+In`), which is asked for
 /// (`Link+Gaps`) and answered from the journal of the device that said it (`Link+Answers`). Current values are written to the
 /// broker besides (`Link+Values`), for those who come later. `Link+Presence` has who is there, `Link+Holds` keeps back banners
-/// for screens elsewhere, `Link+Disk` writes what a restart needs. LINK.md section 4 has the rules.
+/// for screens elsewhere, `Link+Disk` writes what a restart needs. docs/link.md has the rules.
 public struct Link {
     /// The two clocks of an input.
     public struct Now: Equatable, Sendable {

@@ -104,7 +104,7 @@ public struct DeadLetter: Equatable, Sendable {
 
 /// Why a line has failed.
 public enum LinkFailure: Equatable, Sendable, CustomStringConvertible {
-    /// LINK.md rule 11.
+    /// Rule 9 of docs/link.md.
     case twoMachines
     /// A journal was restored from a backup while the clock was behind: it gives out numbers that other devices have taken already.
     case numbersFellBack

@@ -41,7 +41,8 @@ package struct TokenBucket {
 }
 
 /// The difference of two clocks: the smallest of those seen in the last five to ten minutes. The smallest has the least delay
-/// in it, and an old one says nothing about a clock that was set since. LINK.md rule 2.
+/// in it, and an old one says nothing about a clock that was set since.
+/// Rule 2 of docs/link.md.
 struct ClockOffset {
     private static let period: Int64 = 300_000_000
 

@@ -129,7 +129,7 @@ public struct ValueRecord: Equatable, Sendable {
 }
 
 /// Which of two values of a topic is newer: the later one, and of two at the same time the one with the greater name, bytewise.
-/// Every device decides the same; LINK.md section 1, `if-newer`.
+/// Every device decides the same; rule 7 of docs/link.md.
 public struct ValueStamp: Comparable, Hashable, Sendable {
     /// Microseconds since the epoch.
     public var published: Int64
