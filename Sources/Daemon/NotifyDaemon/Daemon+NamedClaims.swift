@@ -1,5 +1,6 @@
 import Journal
 import Routing
+import Systemd
 
 /// `ClaimNamed`: the event of a global name is looked up in memory and in the whole journal.
 extension Daemon {
@@ -35,7 +36,7 @@ extension Daemon {
     }
 
     /// - Parameter id: the event of the name; `nil` if there is none.
-    func claimNamed(_ claim: NamedClaim, event id: EventID?, for call: any MethodCall) throws(Refusal) {
+    func claimNamed(_ claim: NamedClaim, event id: EventID?, for call: RetainedMessage) throws(Refusal) {
         if let id {
             try load(id, for: claim)
         } else if !storage.acceptsEvents {

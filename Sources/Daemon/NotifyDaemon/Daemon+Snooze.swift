@@ -1,9 +1,10 @@
 import Journal
 import Routing
+import Systemd
 
 /// `Snooze`: the banner of a shown or muted event comes back later.
 extension Daemon {
-    func snooze(_ id: EventID, for duration: Duration, by caller: String, for call: any MethodCall) throws(Refusal) {
+    func snooze(_ id: EventID, for duration: Duration, by caller: String, for call: RetainedMessage) throws(Refusal) {
         let muted = try loadForSnooze(id)
         try answer(.snoozed(id, for: duration, muted: muted, by: caller), to: call)
     }

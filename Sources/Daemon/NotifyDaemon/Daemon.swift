@@ -1,6 +1,7 @@
 import Journal
 import Logging
 import Routing
+import Systemd
 
 /// The shell around the router: it passes inputs to the router, writes its decisions to the journal, and carries them
 /// out.
@@ -65,12 +66,12 @@ final class Daemon {
         server.onInput = { [unowned self] in handle($0) }
         server.isWanted = { [unowned self] in router.isCurrent($0) }
         server.isKnown = { [unowned self] in router.knows($0) || recovery.awaits($0) }
-        server.onChange = { [unowned self] in host.statusChanged() }
+        server.onChange = { [unowned self] in host.show(status: status) }
         storage.onDegradation = { [unowned self] words in
             // The end of a turn has it tried again.
             if !words.isEmpty { host.endTurnWhenIdle() }
             host.send(.propertiesChanged([.degraded]))
-            host.statusChanged()
+            host.show(status: status)
         }
         if !storage.degradation.isEmpty { host.endTurnWhenIdle() }
         host.watchNames(in: storage.disk.name)
@@ -89,7 +90,7 @@ final class Daemon {
 
     /// Handles a call. Its reply is put into the outbox before the effects that follow from it, and leaves when the
     /// turn ends.
-    func answer(_ call: Call, to message: any MethodCall) throws(Refusal) {
+    func answer(_ call: Call, to message: RetainedMessage) throws(Refusal) {
         try load(for: call)
         // Only events that can be stored are accepted.
         if case .published(let publication) = call {

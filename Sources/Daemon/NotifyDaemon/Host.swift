@@ -60,6 +60,6 @@ protocol Host: AnyObject {
     var knowsSession: Bool { get }
     /// There are new changes on disk, for who waits for them.
     func changesCommitted()
-    /// `Daemon.status` may have changed.
-    func statusChanged()
+    /// Tells the service manager of `Daemon.status`, which may have changed.
+    func show(status: String)
 }

@@ -55,7 +55,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     ProgramPath.extend()
     EventLoop.ignoreFailureSignals()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
-    var logger = Logger(label: "notifyd") { _ -> any LogHandler in
+    let logger = Logger(label: "notifyd") { _ -> any LogHandler in
         JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
     }
     let files = ConfigurationFiles.fingerprint(only: options.configuration)
@@ -99,32 +99,9 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
             loaded = .success(corrected)
         }
         guard case .success(let configuration) = loaded else { preconditionFailure("a bad one has been replaced") }
-        logger.logLevel = options.logLevel ?? configuration.logLevel
-        let loop = try EventLoop()
-        try ServiceManager.attach(to: loop)
-        let limits = Limits()
-        let state = options.state.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().state
-        let disk = StateDirectory(state, limits: limits)
-        let storage = Storage(disk: disk, logger: logger)
-        let host = SystemHost(
-            options: options, loop: loop, codec: BusCodec(bus: bus, limits: limits), peers: peers, logger: logger)
-        let daemon = Daemon(
-            configuration: configuration, limits: limits, storage: storage, link: link, host: host, logger: logger)
-        try host.start(daemon, link)
-        logger.record(
-            .started,
-            [
-                "version": "\(notifydVersion)",
-                "configuration":
-                    "\(configuration.files.isEmpty ? "built in" : configuration.files.joined(separator: ", "))",
-            ])
-        logger.recordLeftOut(configuration)
-        ServiceManager.ready(status: daemon.status)
-        running = daemon
-        let code = try loop.run()
-        bus.flush()
-        ServiceManager.finish()
-        return code
+        let runtime = try Runtime(options, configuration, bus, peers, link, logger)
+        running = runtime
+        return try runtime.run()
     } catch  where error.isNameTaken {
         logger.record(.nameTaken, ["name": "\(BusCodec.interface)"])
         return exitCode(ExitCode.nameTaken)

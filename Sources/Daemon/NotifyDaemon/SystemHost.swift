@@ -5,87 +5,66 @@ import Routing
 import Systemd
 import TOMLTables
 
-/// The real host: clocks, sd-event's loop, the session bus, the user's session.
+/// The real host: clocks and timers of the loop, the session bus, the user's session and other processes.
 final class SystemHost: Host {
-    let boot = SystemHost.readBoot()
+    /// What the host reports.
+    enum Report {
+        /// The loop is idle, and `endTurnWhenIdle` was called.
+        case turnIsOver
+        /// A window or a lifetime may have ended.
+        case windowsAreDue
+        case throttleIsOver
+        /// It is time to look at the schedules, or the clock or the time zone was set.
+        case clockHasChanged
+        case namesHaveChanged
+        case changesAreCommitted
+        /// A long reply has left.
+        case replyHasLeft(bytes: Int, to: String)
+    }
 
-    private let options: DaemonOptions
-    private let loop: EventLoop
-    private let bus: BusConnection
-    private let codec: BusCodec
-    private let peers: PeerMonitor
+    /// Passes reports on. The sources of the loop have it instead of the host.
+    final class Reports {
+        var receive: (Report) -> Void = { _ in }
+    }
+
+    let reports: Reports
+    let boot = SystemHost.readBoot()
+    let loop: EventLoop
     let callers: CallerDirectory
     let programs: ProgramDirectory
-    private var logger: Logger
-    private let actions: ActionRunner
+    let actions: ActionRunner
+    let session: SessionWatch?
+    private let codec: BusCodec
+    private var bus: BusConnection { codec.bus }
+    private let logger: Logger
     private let integrityChecker: IntegrityChecker
-    private unowned var daemon: Daemon!
-    private var session: SessionWatch?
-    private var interface: RouterInterface!
-    private var sources: [EventSource] = []
-    private var slots: [BusSlot] = []
-    private var endOfTurn: EventSource!
-    private var windowTimer: EventSource!
-    private var lifetimeTimer: EventSource!
-    private var jobTimer: EventSource!
-    private var throttleTimer: EventSource!
-    /// Made when the daemon is told to stop.
-    private var stopTimer: EventSource?
-    private var wallTimer: WallTimer!
+    private let endOfTurn: EventSource
+    private let windowTimer: EventSource
+    private let lifetimeTimer: EventSource
+    private let jobTimer: EventSource
+    private let throttleTimer: EventSource
+    private let wallTimer: WallTimer
     /// Of the state directory.
     private var nameChanges: EventSource?
     /// Only where there are schedules.
     private var zoneChanges: EventSource?
+    private var isCodeReleased = false
 
-    init(options: DaemonOptions, loop: EventLoop, codec: BusCodec, peers: PeerMonitor, logger: Logger) {
-        self.options = options
-        self.loop = loop
-        self.codec = codec
-        bus = codec.bus
-        self.peers = peers
+    init(codec: BusCodec, logger: Logger) throws(SystemdError) {
+        let (loop, reports, bus) = (try EventLoop(), Reports(), codec.bus)
+        (self.loop, self.reports, self.codec, self.logger) = (loop, reports, codec, logger)
+        endOfTurn = try loop.deferred { reports.receive(.turnIsOver) }
+        windowTimer = try loop.timer(.monotonic) { reports.receive(.windowsAreDue) }
+        lifetimeTimer = try loop.timer(.boottime) { reports.receive(.windowsAreDue) }
+        jobTimer = try loop.timer(.monotonic) { [endOfTurn] in endOfTurn.trigger() }
+        throttleTimer = try loop.timer(.monotonic) { reports.receive(.throttleIsOver) }
+        wallTimer = try WallTimer(on: loop) { reports.receive(.clockHasChanged) }
         callers = CallerDirectory(bus: bus)
         programs = ProgramDirectory(bus: bus)
-        self.logger = logger
         actions = ActionRunner(bus: bus, loop: loop, logger: logger)
         integrityChecker = IntegrityChecker(loop: loop, logger: logger)
-    }
-
-    /// Sets everything up and starts the daemon.
-    func start(_ daemon: Daemon, _ link: BusNotificationLink) throws(SystemdError) {
-        self.daemon = daemon
-        windowTimer = try loop.timer(.monotonic) { [unowned self] in interface.endWindows() }
-        lifetimeTimer = try loop.timer(.boottime) { [unowned self] in interface.endWindows() }
-        jobTimer = try loop.timer(.monotonic) { [unowned self] in endTurnWhenIdle() }
-        throttleTimer = try loop.timer(.monotonic) { [unowned self] in interface.refillThrottle() }
-        wallTimer = try WallTimer(on: loop) { [unowned daemon] in daemon.updateSchedules() }
-        endOfTurn = try loop.deferred { [unowned self, unowned daemon] in
-            daemon.finishTurn()
-            interface.answerAwaiting()
-        }
-        for signal in [SIGTERM, SIGINT] {
-            sources.append(try loop.signal(signal) { [unowned self] in stop() })
-        }
-        sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
-        slots.append(try bus.onDisconnect { [unowned self] in busLost() })
-        interface = RouterInterface(daemon: daemon, host: self, codec: codec)
-        try bus.attach(to: loop, delegate: interface)
-        try interface.export()
-        interface.applyPolicy()
-        let desktop = try DesktopQuiet(bus: bus, loop: loop)
-        desktop.onChange = { [unowned daemon] in daemon.handle(.desktopQuiet($0)) }
-        try link.watch(daemon.server, desktop)
-        callers.onIdentification = { [unowned daemon] in daemon.log($0, $1) }
-        programs.onAnswer = { [unowned self, unowned daemon] name, program, hasLeft in
-            daemon.programIdentified(program, of: name, hasLeft: hasLeft)
-            interface.programIdentified(name)
-        }
-        peers.onLeave = { [unowned self] name in interface.callerLeft(name) }
         session = SessionWatch.start(on: loop, logger: logger)
-        session?.onChange = { [unowned daemon] in daemon.sessionChanged($0) }
-        daemon.start()
     }
-
-    private var isCodeReleased = false
 
     // MARK: Clocks and timers
 
@@ -138,13 +117,14 @@ final class SystemHost: Host {
     }
 
     func armJobTimer(at moment: Instant) { jobTimer.arm(at: moment.microseconds) }
+
     func watchNames(in directory: String) {
         // A directory that is not there is watched once it has been made.
-        nameChanges = try? loop.directoryChanges(directory) { [unowned daemon] in daemon?.journalNamesChanged() }
+        nameChanges = try? loop.directoryChanges(directory) { [reports] in reports.receive(.namesHaveChanged) }
     }
 
     func armThrottleTimer(at moment: Instant) { throttleTimer.arm(at: moment.microseconds) }
-    func changesCommitted() { interface.changesCommitted() }
+    func changesCommitted() { reports.receive(.changesAreCommitted) }
     func endTurnWhenIdle() { endOfTurn.trigger() }
 
     func armWallTimer(at moment: Int64?) {
@@ -157,7 +137,7 @@ final class SystemHost: Host {
         guard zoneChanges == nil else { return }
         do throws(SystemdError) {
             // The link /etc/localtime is replaced when the time zone is set.
-            zoneChanges = try loop.directoryChanges("/etc") { [unowned self] in daemon.updateSchedules() }
+            zoneChanges = try loop.directoryChanges("/etc") { [reports] in reports.receive(.clockHasChanged) }
         } catch {
             logger.record(.zoneUnwatched, ["error": "\(error)"])
         }
@@ -170,11 +150,11 @@ final class SystemHost: Host {
     func send(_ message: Outgoing) {
         do throws(SystemdError) {
             switch message {
-            case .reply(let reply, let call): try bus.send(codec.reply(reply, to: Self.message(call).message))
-            case .error(let refusal, let call): try bus.send(codec.error(refusal, to: Self.message(call).message))
+            case .reply(let reply, let call): try bus.send(codec.reply(reply, to: call.message))
+            case .error(let refusal, let call): try bus.send(codec.error(refusal, to: call.message))
             case .encoded(let reply):
                 try bus.send(reply.message, bytes: reply.bytes)
-                interface.noteReply(of: reply.bytes, to: reply.message.destination)
+                reports.receive(.replyHasLeft(bytes: reply.bytes, to: reply.message.destination))
             case .signal(let signal):
                 let message = codec.signal(signal, clock: moment, program: programs.program)
                 try bus.send(message, bytes: signal.bytes)
@@ -185,11 +165,6 @@ final class SystemHost: Host {
         } catch {
             logger.record(.messageNotSent, ["error": "\(error)"])
         }
-    }
-
-    private static func message(_ call: any MethodCall) -> RetainedMessage {
-        guard let message = call as? RetainedMessage else { preconditionFailure("every call came from the bus") }
-        return message
     }
 
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
@@ -215,54 +190,6 @@ final class SystemHost: Host {
 
     var failedCommands: UInt64 { actions.failures }
 
-    /// What does not work although notifyd runs; for `Diagnose`.
-    var problems: [(what: String, state: String, advice: String)] { actions.problems }
-
     var knowsSession: Bool { session?.isKnown ?? false }
-    func statusChanged() { ServiceManager.status(daemon.status) }
-
-    // MARK: Orders
-
-    /// So long the daemon waits for the answers of the notification server before it ends.
-    private static let stopTimeout: Duration = .milliseconds(500)
-
-    /// A banner whose call is not answered yet would be shown again by the next run. A second signal ends the wait.
-    private func stop() {
-        guard stopTimer == nil else { return end() }
-        logger.record(.stopping)
-        ServiceManager.stopping()
-        guard let timer = try? loop.timer(.monotonic, .orders, { [unowned self] in end() }) else { return end() }
-        stopTimer = timer
-        timer.arm(at: (instant + Self.stopTimeout).microseconds)
-        // The answer may be one of several messages: the loop handles all of them, and then the timer.
-        daemon.server.drain { [unowned self] in timer.arm(at: instant.microseconds) }
-    }
-
-    private func end() {
-        daemon.finish()
-        loop.exit(ExitCode.success)
-    }
-
-    private func busLost() {
-        logger.record(.busLost)
-        daemon.finish()
-        loop.exit(ExitCode.busLost)
-    }
-
-    private func reload() {
-        ServiceManager.reloading()
-        do throws(ConfigurationError) {
-            let loaded = try ConfigurationFiles.load(only: options.configuration)
-            logger.logLevel = options.logLevel ?? loaded.logLevel
-            daemon.reconfigure(loaded, logLevel: logger.logLevel)
-            interface.applyPolicy()
-            actions.forgetProblems()
-            logger.recordLeftOut(loaded)
-            logger.record(.reloaded)
-            ServiceManager.ready(status: daemon.status)
-        } catch {
-            for line in error.lines { logger.record(.badNewConfiguration, ["error": "\(line)"]) }
-            ServiceManager.ready(status: "\(daemon.status); the configuration on disk is bad: \(error.summary)")
-        }
-    }
+    func show(status: String) { ServiceManager.status(status) }
 }

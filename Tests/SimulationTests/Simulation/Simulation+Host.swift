@@ -26,8 +26,8 @@ extension Simulation: Host {
 
     func send(_ message: Outgoing) {
         switch message {
-        case .reply(let reply, let call): send(.reply(.success(reply), Self.call(call)))
-        case .error(let refusal, let call): send(.reply(.failure(refusal), Self.call(call)))
+        case .reply(let reply, let call): send(.reply(.success(reply), self.call(call)))
+        case .error(let refusal, let call): send(.reply(.failure(refusal), self.call(call)))
         case .encoded: preconditionFailure("nothing here reads the journal over the bus")
         case .signal(.event(let event, let announcement)):
             if announcement.isReplayed { lastReplay = now.instant }
@@ -41,8 +41,10 @@ extension Simulation: Host {
         }
     }
 
-    private static func call(_ call: any MethodCall) -> Call {
-        guard let call = call as? Call else { preconditionFailure("every call came from the simulation") }
+    private func call(_ message: RetainedMessage) -> Call {
+        guard let call = calls[ObjectIdentifier(message)] else {
+            preconditionFailure("every call came from the simulation")
+        }
         return call
     }
 
@@ -82,7 +84,7 @@ extension Simulation: Host {
     func run(_ action: String, of event: Event, token: String?) -> Refusal? { nil }
     var failedCommands: UInt64 { 0 }
     var knowsSession: Bool { true }
-    func statusChanged() {}
+    func show(status: String) {}
 }
 
 /// The notification server as the daemon sees it.

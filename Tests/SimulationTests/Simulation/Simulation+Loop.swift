@@ -35,12 +35,12 @@ extension Simulation {
             do throws(Refusal) {
                 switch call.request {
                 case .call(.snoozed(let id, let time, _, let peer)):
-                    try daemon.snooze(id, for: time, by: peer, for: call)
+                    try daemon.snooze(id, for: time, by: peer, for: call.message)
                 case .call(.claimedNamed(let claim, _)): try claimNamed(claim, call, daemon)
-                case .call(let made): try daemon.answer(made, to: call)
+                case .call(let made): try daemon.answer(made, to: call.message)
                 case .forget(let topic, let last):
                     call.forgettable = forgettable(topic, upTo: last)
-                    try daemon.forget(topic, upTo: last, by: call.peer, for: call)
+                    try daemon.forget(topic, upTo: last, by: call.peer, for: call.message)
                 }
             } catch {
                 send(.reply(.failure(error), call))
@@ -73,7 +73,7 @@ extension Simulation {
         options.expires = claim.left.map { wall + $0.microseconds }
         call.known = try daemon.knownEvent(named: claim.origin)
         let claim = daemon.namedClaim(of: claim.origin, options, by: call.peer, identity: [])
-        try daemon.claimNamed(claim, event: call.known, for: call)
+        try daemon.claimNamed(claim, event: call.known, for: call.message)
     }
 
     // MARK: Time

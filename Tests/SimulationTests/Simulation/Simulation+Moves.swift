@@ -29,7 +29,7 @@ extension Simulation {
             // Everything would drop what is awaited too, and the witness goes by that.
             let last = events[label] ?? EventID(topic == .all ? 1 : 0)
             let request = Call.Request.forget(topic, upTo: last)
-            incoming.append(.call(Call(peer: World.peers[0], request: request, label: nil)))
+            call(World.peers[0], request)
         case .openScreen(let label, let topic, let options, let peer):
             call(peer, .screenOpened(topic, options, by: peer), label)
         case .updateScreen(let label, let options, let peer):
@@ -62,7 +62,13 @@ extension Simulation {
     }
 
     func call(_ peer: String, _ call: Routing.Call, _ label: Int? = nil) {
-        incoming.append(.call(Call(peer: peer, request: .call(call), label: label)))
+        self.call(peer, Call.Request.call(call), label)
+    }
+
+    private func call(_ peer: String, _ request: Call.Request, _ label: Int? = nil) {
+        let call = Call(messages.make(), peer: peer, request: request, label: label)
+        calls[ObjectIdentifier(call.message)] = call
+        incoming.append(.call(call))
     }
 
     private func claimNamed(_ name: Step.Naming, _ kind: NamedClaim.Kind, _ time: Duration?, by peer: String) {

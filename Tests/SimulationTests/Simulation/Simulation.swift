@@ -31,12 +31,14 @@ final class Simulation {
         case read
     }
 
-    final class Call: MethodCall {
+    final class Call {
         enum Request {
             case call(Routing.Call)
             case forget(TopicPrefix, upTo: EventID)
         }
 
+        /// What the daemon answers.
+        let message: RetainedMessage
         let peer: String
         let request: Request
         /// The label of the step that made it.
@@ -46,7 +48,8 @@ final class Simulation {
         /// What is deleted when a call of `Forget` is answered.
         var forgettable: [EventID] = []
 
-        init(peer: String, request: Request, label: Int?) {
+        init(_ message: RetainedMessage, peer: String, request: Request, label: Int?) {
+            self.message = message
             self.peer = peer
             self.request = request
             self.label = label
@@ -114,6 +117,9 @@ final class Simulation {
     var lastReplay: Instant?
 
     // The bus.
+    let messages = MadeUpCalls()
+    /// The calls, by their messages.
+    var calls: [ObjectIdentifier: Call] = [:]
     var incoming: [Incoming] = []
     var awaited: [Awaited] = []
     var lastRequest = 0

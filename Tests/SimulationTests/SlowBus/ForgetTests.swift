@@ -124,7 +124,7 @@ struct ForgetTests {
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
         let queue = ForgetQueue()
         func job(_ caller: String) -> ForgetJob {
-            ForgetJob(.all, upTo: EventID(1), by: caller, call: SlowMachine.Caller())
+            ForgetJob(.all, upTo: EventID(1), by: caller, call: MadeUpCalls().make())
         }
         for _ in 0..<ForgetQueue.limitPerProgram { try queue.add(job(":1.1")) }
         #expect(throws: Refusal.self) { try queue.add(job(":1.1")) }

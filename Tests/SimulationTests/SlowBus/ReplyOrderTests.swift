@@ -38,7 +38,7 @@ struct ReplyOrderTests {
     /// A reader who listens has heard of all that he reads.
     @Test func whatSomebodyReadsStaysBehindTheSignalsOfWhatItTellsOf() {
         bus.publish(title: "first", body: "")
-        bus.daemon.sendAfterCommit(.reply(.verdict(.recorded), to: SlowMachine.Caller()))
+        bus.daemon.sendAfterCommit(.reply(.verdict(.recorded), to: bus.calls.make()))
         bus.endTurn()
         #expect(kinds == ["reply", "event", "reply"])
         #expect(bus.sent.last == .verdict(.recorded))

@@ -8,6 +8,7 @@ import Systemd
 /// A daemon on a bus that takes nothing until it is told to: what is sent to it stays queued, and is counted.
 final class SlowBus {
     let machine = SlowMachine()
+    let calls = MadeUpCalls()
     let daemon: Daemon
 
     /// - Parameters:
@@ -86,7 +87,7 @@ final class SlowBus {
 
     func forget(_ topic: TopicPrefix, by caller: String = ":1.2") {
         do throws(Refusal) {
-            try daemon.forget(topic, upTo: EventID(0), by: caller, for: SlowMachine.Caller())
+            try daemon.forget(topic, upTo: EventID(0), by: caller, for: calls.make())
         } catch {
             machine.send(.refused(error))
         }
@@ -111,7 +112,7 @@ final class SlowBus {
 
     private func call(_ call: Call) {
         do throws(Refusal) {
-            try daemon.answer(call, to: SlowMachine.Caller())
+            try daemon.answer(call, to: calls.make())
         } catch {
             machine.send(.refused(error))
         }
@@ -255,8 +256,6 @@ final class SlowMachine: Host {
     var calendar: LocalCalendar { LocalCalendar { _ in 0 } }
     func endTurnWhenIdle() { isTurnOpen = true }
 
-    final class Caller: MethodCall {}
-
     func send(_ message: Outgoing) {
         switch message {
         case .reply(.accepted(let id), _): send(.accepted(id))
@@ -289,7 +288,7 @@ final class SlowMachine: Host {
     func run(_ action: String, of event: Event, token: String?) -> Refusal? { nil }
     var failedCommands: UInt64 { 0 }
     var knowsSession: Bool { true }
-    func statusChanged() {}
+    func show(status: String) {}
 }
 
 /// The notification server takes what it is given, and says so when it is told to.

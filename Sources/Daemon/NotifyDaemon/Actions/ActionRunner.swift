@@ -68,7 +68,7 @@ final class ActionRunner {
             vector: action.command, description: "Button “\(action.key)” of \(event.topic)",
             environment: Self.environment(action, event, token), button: Self.name(of: action, event), data: data)
         guard let units else { return startChild(command) }
-        units.start(command) { [unowned self] in _ = startChild(command) }
+        units.start(command) { [self] in _ = startChild(command) }
         return nil
     }
 
@@ -85,7 +85,7 @@ final class ActionRunner {
         do throws(SystemdError) {
             children[number] = try ChildProcess.start(
                 command.vector, environment: command.environment, on: loop
-            ) { [unowned self] end in
+            ) { [self] end in
                 children[number] = nil
                 guard end != .exited(0) else { return lasting.worked(command.button) }
                 failed(.commandFailed, data.merging(["end": "\(end)"]) { $1 }, command.button, "failed: \(end)")
@@ -164,7 +164,7 @@ final class ActionRunner {
         let button = Self.name(of: action, event)
         let flaw = "could not activate \(application)"
         do throws(SystemdError) {
-            try bus.call(call, timeout: .seconds(25)) { [unowned self] answer in
+            try bus.call(call, timeout: .seconds(25)) { [self] answer in
                 guard let failure = answer.failure else { return lasting.worked(button) }
                 failed(
                     .activationFailed, data.merging(["error": "\(failure.name)"]) { $1 }, button,

@@ -88,7 +88,7 @@ final class BusNotificationLink: NotificationLink {
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) {
         desktop?.bannerDue()
-        send(call("GetCapabilities", to: server), within: time) { [unowned self] message in
+        send(call("GetCapabilities", to: server), within: time) { [self] message in
             let capabilities = Self.readCapabilities(message)
             guard let desktop else { return answer(capabilities) }
             // A new server may not be to show banners.
@@ -173,13 +173,13 @@ final class BusNotificationLink: NotificationLink {
     private static let shell = (server: "gnome-shell", name: "org.gnome.Shell")
 
     func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) {
-        send(call("GetServerInformation", to: server), within: Self.timeout) { [unowned self] message in
+        send(call("GetServerInformation", to: server), within: Self.timeout) { [self] message in
             guard message.failure == nil, (try? message.readString()) == Self.shell.server else { return answer(nil) }
             let question = connection.methodCall(
                 to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
                 member: "GetNameOwner")
             question.append(Self.shell.name)
-            send(question, within: Self.timeout) { [unowned self] message in
+            send(question, within: Self.timeout) { [self] message in
                 answer(message.failure == nil ? (try? message.readString()).flatMap(watchShell) : nil)
             }
         }

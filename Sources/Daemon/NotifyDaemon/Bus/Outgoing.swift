@@ -1,15 +1,10 @@
 import Routing
 import Systemd
 
-/// A method call that waits for its reply. Only the host looks inside.
-protocol MethodCall: AnyObject {}
-
-extension RetainedMessage: MethodCall {}
-
 /// What the daemon sends over the bus.
 enum Outgoing {
-    case reply(Reply, to: any MethodCall)
-    case error(Refusal, to: any MethodCall)
+    case reply(Reply, to: RetainedMessage)
+    case error(Refusal, to: RetainedMessage)
     /// A reply that was written while the journal was read.
     case encoded(RetainedMessage)
     case signal(Signal)

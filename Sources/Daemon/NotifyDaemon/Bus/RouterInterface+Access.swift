@@ -83,7 +83,7 @@ extension RouterInterface {
         interceptProperties()
         guard !daemon.policy.rules.isEmpty else { return }
         for owner in Set(daemon.router.openScreens.map(\.owner)).sorted() {
-            host.callers.whenIdentified(owner) { [unowned self] in closeForbiddenScreens(of: owner) }
+            host.callers.whenIdentified(owner) { [self] in closeForbiddenScreens(of: owner) }
         }
     }
 

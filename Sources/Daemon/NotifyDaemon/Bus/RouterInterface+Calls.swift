@@ -165,7 +165,7 @@ extension RouterInterface: BusPumpDelegate {
         let question = bus.methodCall(
             to: caller, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
         do throws(SystemdError) {
-            try bus.call(question, timeout: nil) { [unowned self] _ in answered(caller) }
+            try bus.call(question, timeout: nil) { [self] _ in answered(caller) }
         } catch {
             // Only a lost connection takes no calls, and then the daemon ends.
         }
@@ -247,7 +247,7 @@ extension RouterInterface: BusPumpDelegate {
         lazy var now = host.instant
         if !host.callers.isIdentified(caller) {
             queue.blockNext()
-            host.callers.whenIdentified(caller) { [unowned self] in queue.unblock(caller) }
+            host.callers.whenIdentified(caller) { [queue] in queue.unblock(caller) }
         } else if unread.mustWait(caller) || mustAwaitProgram(caller) {
             queue.blockNext()
         } else if queue.hasPublishBacklog(caller), !throttle.allows(queue.program(of: caller), at: now) {

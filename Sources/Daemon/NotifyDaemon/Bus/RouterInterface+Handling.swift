@@ -48,7 +48,7 @@ extension RouterInterface {
             send(reply, bytes: text.title.utf8.count + text.body.utf8.count)
         case .explain(let id): try explain(id, to: message.message)
         case .diagnose:
-            let problems = host.problems
+            let problems = host.actions.problems
             let reply = bus.methodReturn(to: message.message)
             reply.appendContainer("a", "(sss)") { list in
                 for problem in problems {

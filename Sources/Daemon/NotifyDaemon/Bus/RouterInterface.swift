@@ -3,8 +3,8 @@ import Systemd
 
 /// `org.notifyd.Router1` on the bus. Each call is read, scheduled, authorized and passed to the daemon.
 final class RouterInterface {
-    unowned let daemon: Daemon
-    unowned let host: SystemHost
+    let daemon: Daemon
+    let host: SystemHost
     let bus: BusConnection
     let codec: BusCodec
     private let interface = BusInterface(BusCodec.interface)
@@ -51,7 +51,7 @@ final class RouterInterface {
         for property in Property.allCases {
             interface.property(
                 property.rawValue, property.type, property.change,
-                get: { [unowned daemon] in daemon.append(property, to: $0) },
+                get: { [daemon] in daemon.append(property, to: $0) },
                 set: property != .paused
                     ? nil
                     : handler { interface, value throws(Refusal) in

@@ -30,7 +30,7 @@ final class ConfigurationErrorService: BusPumpDelegate {
     private var corrected: Configuration?
     /// The changed files, and since when; calls wait until they are read.
     private var change: (files: ConfigurationFiles.Fingerprint, since: Int64)?
-    private var timer: EventSource!
+    private var timer: EventSource?
 
     /// - Parameters:
     ///   - file: the file that is read instead of all others.
@@ -61,7 +61,7 @@ final class ConfigurationErrorService: BusPumpDelegate {
             bus.filterCalls { [unowned self] call in answer(call) },
         ]
         timer = try loop.timer(.monotonic) { [unowned self] in poll() }
-        timer.arm(at: start + Self.pollInterval)
+        timer?.arm(at: start + Self.pollInterval)
         try bus.attach(to: loop, delegate: self)
         ServiceManager.status("The configuration is bad: \(error.summary)")
         return try withExtendedLifetime((sources, slots)) { () throws(SystemdError) in
@@ -89,9 +89,8 @@ final class ConfigurationErrorService: BusPumpDelegate {
         reload()
         let now = Clock.monotonic()
         let end = start + (hasAnswered ? Self.stayAfterCalls : Self.stayWithoutCalls)
-        if let change { return timer.arm(at: change.since + Self.settleTime) }
-        if now >= end { return loop.exit(0) }
-        timer.arm(at: min(now + Self.pollInterval, end))
+        if change == nil, now >= end { return loop.exit(0) }
+        timer?.arm(at: change.map { $0.since + Self.settleTime } ?? min(now + Self.pollInterval, end))
     }
 
     private func reload() {
@@ -103,7 +102,7 @@ final class ConfigurationErrorService: BusPumpDelegate {
         let now = Clock.monotonic()
         guard let change, change.files == current else {
             change = (current, now)
-            timer.arm(at: now + Self.settleTime)
+            timer?.arm(at: now + Self.settleTime)
             return
         }
         guard now >= change.since + Self.settleTime else { return }

@@ -1,6 +1,7 @@
 import DequeModule
 import Journal
 import Routing
+import Systemd
 
 /// A call of `Forget`.
 struct ForgetJob {
@@ -8,13 +9,13 @@ struct ForgetJob {
     let upTo: EventID
     /// Whose limit it counts for.
     let owner: String
-    let call: any MethodCall
+    let call: RetainedMessage
     /// Events deleted so far.
     var count = 0
     /// Where the next portion begins; `nil` when all events are deleted.
     var position: Journal.UnreadPosition?
 
-    init(_ topic: TopicPrefix, upTo: EventID, by owner: String, call: any MethodCall) {
+    init(_ topic: TopicPrefix, upTo: EventID, by owner: String, call: RetainedMessage) {
         self.topic = topic
         self.upTo = upTo
         self.owner = owner
@@ -187,7 +188,7 @@ extension Daemon {
     /// - Parameter last: events with higher ids stay; 0 means none. Later events stay in any case.
     /// - Throws: `.storageUnavailable`, or `.limitExceeded` for too many calls.
     func forget(
-        _ topic: TopicPrefix, upTo last: EventID, by caller: String, for call: any MethodCall
+        _ topic: TopicPrefix, upTo last: EventID, by caller: String, for call: RetainedMessage
     ) throws(Refusal) {
         // A full disk is tried again after the commit of this turn.
         guard storage.canDelete || storage.isDiskFull else { throw .storageUnavailable(storage.degradation) }

@@ -1,6 +1,7 @@
 import DequeModule
 import Journal
 import Routing
+import Systemd
 
 /// A mark of events up to an id as read.
 struct MarkReadJob {
@@ -12,14 +13,14 @@ struct MarkReadJob {
     /// Whose limit it counts for.
     let owner: String
     /// The call that waits for the count.
-    let call: (any MethodCall)?
+    let call: RetainedMessage?
     /// Unread events found so far.
     var count: Int
     var position: Journal.UnreadPosition
 
     init(
         _ topic: TopicPrefix, upTo: EventID, by claimant: String, as form: ClaimForm, owner: String,
-        call: (any MethodCall)?, count: Int
+        call: RetainedMessage?, count: Int
     ) {
         self.topic = topic
         self.upTo = upTo
@@ -43,7 +44,7 @@ final class ReadMarks: Job {
     private var marks = Deque<MarkReadJob>()
     private var calls = CallCounter()
     /// The call of `MarkRead` that the router has just handled, and its count so far. The reply follows its mark.
-    private var waiting: (call: any MethodCall, count: Int)?
+    private var waiting: (call: RetainedMessage, count: Int)?
     /// Events that were marked.
     private(set) var marked: UInt64 = 0
 
@@ -69,7 +70,7 @@ final class ReadMarks: Job {
     }
 
     /// The mark that the router makes next has the count of this call.
-    func answer(_ call: any MethodCall, counting count: Int) { waiting = (call, count) }
+    func answer(_ call: RetainedMessage, counting count: Int) { waiting = (call, count) }
 
     /// Enqueues a mark, which begins at the end of this turn.
     func add(_ topic: TopicPrefix, upTo last: EventID, by claimant: String, as form: ClaimForm, owner: String) {

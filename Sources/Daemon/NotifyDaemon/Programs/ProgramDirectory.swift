@@ -61,7 +61,7 @@ final class ProgramDirectory {
         do throws(SystemdError) {
             try bus.call(
                 bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout
-            ) { [unowned self] answer in
+            ) { [self] answer in
                 let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
                 complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
             }

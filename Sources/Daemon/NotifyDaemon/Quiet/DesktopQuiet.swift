@@ -28,7 +28,7 @@ final class DesktopQuiet {
     private var isOld = false
     /// Numbers the questions; only the answer to the latest one counts.
     private var number = 0
-    private var timer: EventSource!
+    private var timer: EventSource?
     private var child: ChildProcess?
     /// Whether there was a sign of a change while the child was running.
     private var isChildLate = false
@@ -54,7 +54,7 @@ final class DesktopQuiet {
         waiting = []
         let call = bus.methodCall(
             to: server, path: "/org/freedesktop/Notifications", interface: Self.server, member: "GetServerInformation")
-        send(call) { [unowned self] answer in
+        send(call) { [self] answer in
             guard answer.failure == nil, let name = try? answer.readString(), let source = Source.all[name] else {
                 return answered(false)
             }
@@ -86,7 +86,7 @@ final class DesktopQuiet {
                 settings = owner
                 ask()
             })
-        send(bus.busCall("GetNameOwner", about: name)) { [unowned self] answer in
+        send(bus.busCall("GetNameOwner", about: name)) { [self] answer in
             settings = answer.failure == nil ? try? answer.readString() : nil
             ask()
         }
@@ -107,7 +107,7 @@ final class DesktopQuiet {
         let call = bus.methodCall(
             to: peer, path: question.path, interface: question.interface, member: question.member)
         for argument in question.arguments { call.append(argument) }
-        send(call) { [unowned self] answer in
+        send(call) { [self] answer in
             guard let failure = answer.failure else {
                 return answered((try? answer.readDoNotDisturb()) ?? false)
             }
@@ -125,7 +125,7 @@ final class DesktopQuiet {
         isChildLate = child != nil
         guard child == nil else { return }
         let asked = number
-        child = try? ChildProcess.start(program, on: loop) { [unowned self] end in
+        child = try? ChildProcess.start(program, on: loop) { [self] end in
             child = nil
             if isChildLate { return ask() }
             if asked == number { answered(end == .exited(0)) }
@@ -133,7 +133,7 @@ final class DesktopQuiet {
     }
 
     private func answered(_ isOn: Bool) {
-        if isOld, isOn { timer.arm(at: Clock.monotonic() + Self.interval.microseconds) } else { timer.disarm() }
+        if isOld, isOn { timer?.arm(at: Clock.monotonic() + Self.interval.microseconds) } else { timer?.disarm() }
         if isOn != self.isOn {
             self.isOn = isOn
             onChange(isOn)
@@ -145,7 +145,7 @@ final class DesktopQuiet {
     private func send(_ call: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
         let asked = number
         do throws(SystemdError) {
-            try bus.call(call, timeout: Self.timeout) { [unowned self] message in
+            try bus.call(call, timeout: Self.timeout) { [self] message in
                 if asked == number { answer(message) }
             }
         } catch {

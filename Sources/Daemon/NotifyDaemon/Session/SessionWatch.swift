@@ -66,7 +66,7 @@ final class SessionWatch {
     }
 
     private func findOwner() {
-        call(bus.busCall("GetNameOwner", about: Self.name)) { [unowned self] answer in
+        call(bus.busCall("GetNameOwner", about: Self.name)) { [self] answer in
             // The system bus may have been stopped for a while.
             if answer.failure?.isTimeout == true { findOwner() }
             owner = answer.failure == nil ? try? answer.readString() : nil
@@ -80,7 +80,7 @@ final class SessionWatch {
         query += 1
         let number = query
         guard let owner else { return update(.watched, isKnown: false) }
-        ask(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [unowned self] answer in
+        ask(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [self] answer in
             guard number == query else { return }
             guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else {
                 return update(.watched, isKnown: false)
@@ -95,7 +95,7 @@ final class SessionWatch {
     private func ask(_ owner: String, _ paths: ArraySlice<String>, _ number: Int, _ others: SessionState) {
         guard let path = paths.first else { return update(others, isKnown: true) }
         ask(owner, path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
-            [unowned self] answer in
+            [self] answer in
             guard number == query else { return }
             let state = (try? Self.readState(answer)) ?? .watched
             guard case (.unwatched(let since), .unwatched(let last)) = (state, others) else {

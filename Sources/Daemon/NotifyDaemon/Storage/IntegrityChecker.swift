@@ -25,7 +25,7 @@ final class IntegrityChecker {
         do throws(SystemdError) {
             process = try ChildProcess.start(
                 ["/proc/self/exe", "--check-journal", file], output: writing, on: loop
-            ) { [unowned self] end in
+            ) { [self] end in
                 process = nil
                 ended(result(from: reading, end))
                 close(reading)
