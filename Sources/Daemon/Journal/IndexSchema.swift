@@ -100,18 +100,22 @@ extension EventState {
             collapse: event.collapse, isValue: isValue)
     }
 
-    /// Writes the row, in place of the one with this id.
-    func write(_ db: Database, by writer: inout RecordWriter) throws {
-        writer.removeAll()
-        write(to: &writer)
-        let columns = columns
-        let statement = try db.cachedStatement(
+    /// The statement that writes a row.
+    static func insertion(_ db: Database) throws -> Statement {
+        try db.cachedStatement(
             sql: """
                 INSERT OR REPLACE INTO event
                     (id, topic, outcome, number, decided, source, name, collapse, shown_with, is_value, record)
                 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """)
-        try statement.execute(
+    }
+
+    /// Writes the row, in place of the one with this id.
+    func write(by insertion: Statement, _ writer: inout RecordWriter) throws {
+        writer.removeAll()
+        write(to: &writer)
+        let columns = columns
+        try insertion.execute(
             arguments: [
                 columns.id, columns.topic, columns.outcome, columns.number, columns.decided, columns.source,
                 columns.name, columns.collapse, columns.shownWith, columns.isValue, DatabaseValue(blob: writer.bytes),

@@ -279,9 +279,10 @@ extension Journal {
 
 /// The events of a portion, each written once at its end.
 struct FoldBatch {
-    private var states: [EventID: EventState] = [:]
     /// In the order in which they are written.
-    private var changed: [EventID] = []
+    private var states: [EventState] = []
+    /// Where they are in `states`.
+    private var places: [EventID: Int] = [:]
     /// Events that get the outcome that they have after all frames.
     private var arrivals: [Pending.Arrival] = []
     private var inserted: Set<EventID> = []
@@ -305,7 +306,8 @@ struct FoldBatch {
             arrivals.append(arrival)
             inserted.insert(event.id)
         }
-        set(state)
+        // An undecided event may be written again after a failure.
+        if let place = places[event.id] { states[place] = state } else { add(state) }
     }
 
     /// Whether the index has the outcome that a frame tells, or a later one.
@@ -318,14 +320,20 @@ struct FoldBatch {
     /// - Returns: whether there is one.
     @discardableResult
     mutating func change(_ id: EventID, _ db: Database, _ body: (inout EventState) -> Void) throws -> Bool {
-        guard var state = try states[id] ?? Self.state(of: id, db) else { return false }
-        body(&state)
-        set(state)
+        if let place = places[id] {
+            body(&states[place])
+        } else if var state = try Self.state(of: id, db) {
+            body(&state)
+            add(state)
+        } else {
+            return false
+        }
         return true
     }
 
-    private mutating func set(_ state: EventState) {
-        if states.updateValue(state, forKey: state.event.id) == nil { changed.append(state.event.id) }
+    private mutating func add(_ state: EventState) {
+        places[state.event.id] = states.count
+        states.append(state)
     }
 
     private static func state(of id: EventID, _ db: Database) throws -> EventState? {
@@ -336,9 +344,10 @@ struct FoldBatch {
     }
 
     mutating func flush(_ db: Database) throws {
-        for id in changed { try states[id]?.write(db, by: &writer) }
-        changed = []
-        states = [:]
+        let insertion = try EventState.insertion(db)
+        for state in states { try state.write(by: insertion, &writer) }
+        states.removeAll(keepingCapacity: true)
+        places.removeAll(keepingCapacity: true)
     }
 
     /// The portion is written, and the frames after it up to this one were looked at.

@@ -292,7 +292,7 @@ extension Journal {
                     guard !ids.contains(Self.number(state.event.id)) else { continue }
                     try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [id])
                 }
-                try state.write(db, by: &writer)
+                try state.write(by: EventState.insertion(db), &writer)
             }
             try StateTable(db: db).repair()
         }

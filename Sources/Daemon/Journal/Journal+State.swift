@@ -178,7 +178,7 @@ extension Journal {
                 // A damaged row is left out when it is read, whatever its name.
                 guard let row, var state = try? EventState(row) else { continue }
                 state.event.origin = Self.named(state.event.origin, source, state.event.id)
-                try state.write(db, by: &writer)
+                try state.write(by: EventState.insertion(db), &writer)
             }
             for var change in try first(
                 .max, of: Row.fetchCursor(db, sql: "SELECT * FROM change"), { try ChangeRow($0) })

@@ -125,6 +125,9 @@ final class Daemon {
 
     func remembers(_ id: EventID) -> Bool { router.remembersInPlace(id) }
 
+    /// Whether a caller's program must be known before its calls are handled.
+    var isCrowded: Bool { router.isCrowded }
+
     func handle(_ happening: Happening) {
         if case .bannerShown = happening { Failpoint.beforeOutcome.hit() }
         if case .serverVanished = happening { recovery.forgetBanners() }

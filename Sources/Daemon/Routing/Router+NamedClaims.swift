@@ -110,12 +110,15 @@ extension Router {
 
     /// Whether a table holds more than a quarter of what one program may have. From then on the shell has to know the
     /// program of a connection before it handles its calls, so that limits hold for programs with many connections.
+    /// It changes nothing; it is `mutating` as `remembersInPlace` is.
     public var isCrowded: Bool {
-        undecided.total.count > limits.undecidedEventsPerProgram / 4
-            || undecided.total.bytes > limits.undecidedBytesPerProgram / 4
-            || awaited.count > limits.awaitedPerProgram / 4 || awaited.bytes > limits.awaitedBytesPerProgram / 4
-            || holds.count > limits.holdsPerProgram / 4 || graces.count > limits.gracesPerProgram / 4
-            || screens.count > limits.screensPerProgram / 4
+        mutating get {
+            undecided.total.count > limits.undecidedEventsPerProgram / 4
+                || undecided.total.bytes > limits.undecidedBytesPerProgram / 4
+                || awaited.count > limits.awaitedPerProgram / 4 || awaited.bytes > limits.awaitedBytesPerProgram / 4
+                || holds.count > limits.holdsPerProgram / 4 || graces.count > limits.gracesPerProgram / 4
+                || screens.count > limits.screensPerProgram / 4
+        }
     }
 
     mutating func forgetAwaited() { awaited.removeAll(in: &owners) }

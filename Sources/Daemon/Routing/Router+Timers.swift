@@ -132,13 +132,13 @@ extension Router {
     }
 
     mutating func compactQueues() {
-        if timers.needsCompaction { timers.compact(keeping: timers.entries.filter(isArmed)) }
-        if lifetimeTimers.needsCompaction { lifetimeTimers.compact(keeping: lifetimeTimers.entries.filter(isArmed)) }
+        if timers.needsCompaction { timers.compact(keeping: timers.entries.filter { isArmed($0) }) }
+        if lifetimeTimers.needsCompaction { lifetimeTimers.compact(keeping: lifetimeTimers.entries.filter { isArmed($0) }) }
     }
 
     /// Timers that are armed, and banners in the queue.
     var liveEntries: Int {
-        timers.entries.count(where: isArmed) + lifetimeTimers.entries.count(where: isArmed)
+        timers.entries.count { isArmed($0) } + lifetimeTimers.entries.count { isArmed($0) }
             + banners.queuedCount
     }
 }

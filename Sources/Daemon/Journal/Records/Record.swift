@@ -1,11 +1,13 @@
 public import Routing
 
 /// What happened: the whole vocabulary of the journal. Records are written in the order in which they happened.
+///
+/// The frequent cases with much in them are allocated separately: records are copied more often than they are read.
 public enum Record: Sendable, Equatable {
     indirect case accepted(StoredEvent)
-    case decided(EventID, StoredDecision)
+    indirect case decided(EventID, StoredDecision)
     /// A claim that did not decide the event by itself.
-    case claimed(EventID, ClaimRecord)
+    indirect case claimed(EventID, ClaimRecord)
     /// The name of a claimant's program became known: unique name, program, and an event that it claimed.
     case named(String, String, EventID)
     /// The pause, all mutes and lifted schedules, which replace those stored before.
@@ -15,13 +17,13 @@ public enum Record: Sendable, Equatable {
     /// All periods of schedules that owe a digest, which replace those stored before.
     case digestsReplaced([OwedDigest])
     /// A banner is up, or has another number than before.
-    case bannerUp(StoredBanner)
+    indirect case bannerUp(StoredBanner)
     /// No banner with this number is up.
     case bannerGone(UInt32)
     /// No banner is up.
     case allBannersGone
     /// An event that keeps its outcome was claimed or marked as read for the first time: by whom, and when.
-    case read(EventID, by: String, at: Int64, from: ClaimPlace = ClaimPlace())
+    indirect case read(EventID, by: String, at: Int64, from: ClaimPlace = ClaimPlace())
     /// An event that has not come yet was claimed by name, in place of an earlier claim of this name.
     indirect case awaited(StoredAwaited)
     /// The event with this name has come, or is not awaited any longer.

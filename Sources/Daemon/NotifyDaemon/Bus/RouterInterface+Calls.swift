@@ -264,7 +264,7 @@ extension RouterInterface: BusPumpDelegate {
     /// Whether a call has to wait for the bus to say whose it is: where the tables fill, limits count before a call is
     /// handled. Else a program could have its calls handled over ever new connections, faster than they are told apart.
     private func mustAwaitProgram(_ caller: String) -> Bool {
-        daemon.router.isCrowded && host.programs.isLookedUp(caller)
+        daemon.isCrowded && host.programs.isLookedUp(caller)
     }
 
     /// The bus has said whose a connection is.
