@@ -66,6 +66,20 @@ struct DamageTests {
         }
     }
 
+    @Test func theNewestThreeDamagedFilesAreKept() throws {
+        try withFolder { folder in
+            var last: String?
+            for round in 1...5 {
+                try Data("damaged \(round)".utf8).write(to: URL(filePath: folder + "/index.db"))
+                let journal = try Journal(directory: folder)
+                last = journal.setAside?.file
+                journal.close()
+            }
+            let kept = try files(in: folder).filter { $0.contains("damaged") }.map { "\(folder)/\($0)" }
+            #expect(kept.count == 3 && last.map { kept.contains($0) } == true)
+        }
+    }
+
     @Test(arguments: ["DROP TABLE change", "DROP INDEX event_name", "PRAGMA user_version = 0"], [true, false])
     func anIndexWithoutItsTablesIsSetAside(_ change: String, isLarge: Bool) throws {
         try withFolder { folder in

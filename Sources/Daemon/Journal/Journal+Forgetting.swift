@@ -150,6 +150,8 @@ extension Journal {
             scrubbedPages = next ?? 1
             isScrubbed = next == nil
         } catch {
+            // The next step may never come.
+            try? queue.inDatabase { db in try db.execute(sql: self.usualCheckpoints) }
             throw giveUp(error)
         }
         if isScrubbed { try saveRetention() }

@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import Glibc
 import UserFiles
@@ -45,13 +46,26 @@ extension Journal {
     func finishReplacing() throws(JournalError) {
         guard access(readyPath, F_OK) == 0, FileKind.obstacle(at: readyPath) == nil else { return }
         if access(path, F_OK) == 0 {
-            setAside = SetAside(file: try move(path, to: "\(path).damaged-\(time(nil))"), isEarlier: false)
+            let file = try move(path, to: "\(path).damaged-\(time(nil))")
+            setAside = SetAside(file: file, isEarlier: false)
+            removeOldDamagedFiles(except: file)
         }
         // The new one must not get what the damaged one had there.
         for suffix in ["-wal", "-shm"] { unlink(path + suffix) }
         guard rename(readyPath, path) == 0 else { throw .readOnly }
         try sync(directory)
         isSuspect = false
+    }
+
+    /// Damaged files are kept for whoever wants to look into them, but a disk that damages files must not be filled with them.
+    private func removeOldDamagedFiles(except newest: String) {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        let earlier = files.map { "\(directory)/\($0)" }.filter {
+            $0.hasPrefix("\(path).damaged-") && !$0.hasSuffix("-wal") && !$0.hasSuffix("-shm") && $0 != newest
+        }
+        for file in earlier.sorted().dropLast(2) {
+            for suffix in ["", "-wal", "-shm"] { unlink(file + suffix) }
+        }
     }
 
     private func move(_ file: String, to wanted: String) throws(JournalError) -> String {
@@ -129,7 +143,7 @@ extension Journal {
         case .event:
             var writer = RecordWriter()
             // The columns are what the record says.
-            try EventState(stored: row.bytes("record")).write(db, by: &writer)
+            try EventState(stored: row.bytes("record")).write(by: EventState.insertion(db), &writer)
         case .change:
             try insert(ChangeRow(row), db)
         case .state:

@@ -133,7 +133,9 @@ extension Router {
 
     mutating func compactQueues() {
         if timers.needsCompaction { timers.compact(keeping: timers.entries.filter { isArmed($0) }) }
-        if lifetimeTimers.needsCompaction { lifetimeTimers.compact(keeping: lifetimeTimers.entries.filter { isArmed($0) }) }
+        if lifetimeTimers.needsCompaction {
+            lifetimeTimers.compact(keeping: lifetimeTimers.entries.filter { isArmed($0) })
+        }
     }
 
     /// Timers that are armed, and banners in the queue.
