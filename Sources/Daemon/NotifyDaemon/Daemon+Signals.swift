@@ -4,8 +4,8 @@ import Routing
 /// Sends signals, or queues them while the bus is behind.
 extension Daemon {
     func announce(_ signal: Signal, decided moment: Instant) {
-        guard signalQueue.isEmpty, host.queuedBytes < SignalQueue.queueLimit else {
-            signalQueue.enqueue(signal, at: moment)
+        guard outbox.signals.isEmpty, host.queuedBytes < SignalQueue.queueLimit else {
+            outbox.signals.enqueue(signal, at: moment)
             return armSignalTimer()
         }
         send(signal, decided: moment)
@@ -13,11 +13,11 @@ extension Daemon {
 
     /// Sends queued signals until the bus is behind again.
     func sendQueuedSignals() {
-        while let (entry, since) = signalQueue.first {
+        while let (entry, since) = outbox.signals.first {
             guard host.queuedBytes < SignalQueue.queueLimit, send(entry, decided: since) else {
                 return armSignalTimer()
             }
-            signalQueue.removeFirst()
+            outbox.signals.removeFirst()
         }
     }
 
@@ -55,13 +55,13 @@ extension Daemon {
 
     /// Publishing is refused while the queue is full.
     func requireSignalQueueSpace() throws(Refusal) {
-        guard signalQueue.isFull else { return }
+        guard outbox.signals.isFull else { return }
         throw .limitExceeded(
-            "signals that wait for the bus: there are \(signalQueue.count) already; try again when the bus has taken some"
+            "signals that wait for the bus: there are \(outbox.signals.count) already; try again when the bus has taken some"
         )
     }
 
-    var hasQueuedSignals: Bool { !signalQueue.isEmpty }
+    var hasQueuedSignals: Bool { !outbox.signals.isEmpty }
     /// Whether jobs wait until the bus has taken more.
     var isBusBehind: Bool { hasQueuedSignals || host.queuedMessages >= Jobs.queueLimit }
 

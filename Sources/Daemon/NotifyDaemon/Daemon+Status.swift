@@ -16,7 +16,7 @@ extension Daemon {
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
             ("awaited-events", UInt64(router.awaitedCount)), ("awaited-fill", UInt64(router.awaitedFill)),
-            ("waiting-signals", UInt64(signalQueue.count)),
+            ("waiting-signals", UInt64(outbox.signals.count)),
             ("waiting-banners", UInt64(router.waitingBanners)),
             ("journal-retries", storage.retries),
             (

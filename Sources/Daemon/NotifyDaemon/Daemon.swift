@@ -17,29 +17,22 @@ final class Daemon {
 
     let host: any Host
     var logger: Logger
-    private let outbox = Outbox()
-    var signalQueue = SignalQueue()
-    private var turn = Turn()
+    let outbox = Outbox()
     let jobs: Jobs
     var recovery: Recovery { jobs.recovery }
     var isRestored: Bool { recovery.isRestored }
     /// The property `Device`; empty while the journal cannot be read.
-    var device = "" {
-        didSet {
-            router.device = device
-            ownSource = Origin.source(of: device)
+    var device: String {
+        get { router.device }
+        set {
+            router.device = newValue
+            ownSource = Origin.source(of: newValue)
         }
     }
     /// The source in the names that this device gives.
     private(set) var ownSource = ""
     var denials: UInt64 = 0
-    var quietChange = QuietChange()
-    /// The tables of the journal that are out of date.
-    var unwrittenTables: ReplacedTables = []
-    /// The newest change when the host was last told of one.
-    private var announcedChange: UInt64 = 0
-    /// `nil` as long as there has been no schedule.
-    var scheduleState: ScheduleState?
+    var news = News()
     var unnamedClaims = UnnamedClaims()
     /// The event that was last loaded for a call, and how long ago it was accepted.
     var recalled: (id: EventID, age: Duration?)?
@@ -104,11 +97,11 @@ final class Daemon {
         }
         try jobs.marks.requireRoom(for: call, in: self)
         var now = host.now
-        if turn.isTooLong(at: now.instant) || storage.isTurnLarge {
+        if outbox.turn.isTooLong(at: now.instant) || storage.isTurnLarge {
             finishTurn()
             now = host.now
         }
-        turn.messageArrived(at: now.instant)
+        outbox.turn.messageArrived(at: now.instant)
         host.endTurnWhenIdle()
         let (reply, effects) = router.handle(call, at: now)
         switch (call, reply) {
@@ -210,9 +203,9 @@ final class Daemon {
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
             case .quietChanged: markQuietChanged()
-            case .digestsChanged: unwrittenTables.insert(.digests)
+            case .digestsChanged: news.unwritten.insert(.digests)
             case .countDigests: jobs.digests.begin()
-            case .snoozesChanged: unwrittenTables.insert(.snoozes)
+            case .snoozesChanged: news.unwritten.insert(.snoozes)
             case .noteClaim(let id, var claim):
                 claim.latency = claim.latency ?? age(ofRecalled: id)
                 claim.program = program(of: claim.claimant, claiming: id)
@@ -244,12 +237,12 @@ final class Daemon {
 
     /// For a stream of calls that never reach the router.
     func endTurnIfTooLong() {
-        if turn.isTooLong(at: host.now.instant) { finishTurn() }
+        if outbox.turn.isTooLong(at: host.now.instant) { finishTurn() }
     }
 
     /// Called when the loop is idle, or when a turn has become too long.
     func finishTurn() {
-        turn.ended()
+        outbox.turn.ended()
         endTurn()
         jobs.step(in: self)
     }
@@ -279,8 +272,8 @@ final class Daemon {
 
     private func announceChanges() {
         let newest = storage.newestChange
-        guard newest != announcedChange else { return }
-        announcedChange = newest
+        guard newest != news.announcedChange else { return }
+        news.announcedChange = newest
         host.changesCommitted()
     }
 
@@ -322,7 +315,7 @@ final class Daemon {
         if isRestored, !storage.degradation.isEmpty {
             // The disk may have room again, and the retry timer would fire too late.
             jobs.retry.write(self)
-            unwrittenTables = .all
+            news.unwritten = .all
             endTurn()
         }
         storage.close()

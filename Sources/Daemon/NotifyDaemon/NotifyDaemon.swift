@@ -85,7 +85,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     }
     do throws(SystemdError) {
         let peers = try PeerMonitor(bus)
-        let link = try BusNotificationLink(bus: bus, logger: logger)
+        let link = try BusNotificationLink(bus: bus)
         // The owner of the name owns the journal. Calls that come before the loop runs wait in the socket.
         try bus.requestName(BusCodec.interface)
         if case .failure(let error) = loaded {
@@ -128,20 +128,16 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
         let configuration = try ConfigurationFiles.load(only: file)
         let files =
             configuration.files.isEmpty ? "no files, built-in routes only" : configuration.files.joined(separator: ", ")
-        let routes = configuration.routes.routes.map { "  \($0.name)" }.joined(separator: "\n")
-        let rules = configuration.policy.rules.map { "  \($0)" }.joined(separator: "\n")
-        let leftOut = configuration.leftOut.map { "  \($0)" }.joined(separator: "\n")
-        let schedules = configuration.schedules.map { "  \($0)" }.joined(separator: "\n")
-        let missing = configuration.routes.missingPrograms.map { "  \($0)" }.joined(separator: "\n")
-        let replaced = configuration.replacedFiles.map { "  \($0.file), by \($0.replacement)" }.joined(separator: "\n")
-        return (
-            ExitCode.success,
-            "The configuration is good (\(files)). Routes:\n\(routes)" + (rules.isEmpty ? "" : "\nPolicy:\n\(rules)")
-                + (schedules.isEmpty ? "" : "\nQuiet:\n\(schedules)")
-                + (missing.isEmpty ? "" : "\n\(missingHeading)\n\(missing)")
-                + (replaced.isEmpty ? "" : "\nReplaced:\n\(replaced)")
-                + (leftOut.isEmpty ? "" : "\n\(leftOutHeading)\n\(leftOut)")
-        )
+        let sections = [
+            ("Policy:", configuration.policy.rules.map { "\($0)" }),
+            ("Quiet:", configuration.schedules.map { "\($0)" }),
+            (missingHeading, configuration.routes.missingPrograms.map { "\($0)" }),
+            ("Replaced:", configuration.replacedFiles.map { "\($0.file), by \($0.replacement)" }),
+            (leftOutHeading, configuration.leftOut.map { "\($0)" }),
+        ]
+        let routes = [("The configuration is good (\(files)). Routes:", configuration.routes.routes.map(\.name))]
+        let lines = (routes + sections.filter { !$1.isEmpty }).flatMap { [$0] + $1.map { "  \($0)" } }
+        return (ExitCode.success, lines.joined(separator: "\n"))
     } catch {
         return (ExitCode.badConfiguration, error.description)
     }

@@ -32,6 +32,8 @@ public final class BusConnection {
     private var pump: BusPump?
     private var onFailure: () -> Void = {}
     private var calls = PendingCalls()
+    /// Calls that could not be sent.
+    private var unsent: UInt64 = 0
     /// Messages to be redelivered. sd-bus keeps them until then.
     private var redelivered: Set<OpaquePointer> = []
     /// The filter for replies.
@@ -149,7 +151,7 @@ public final class BusConnection {
     /// Calls the bus itself, and waits for its reply.
     private func ask(_ question: consuming BusMessage) throws(SystemdError) -> RetainedMessage {
         var answer: RetainedMessage?
-        try call(question, timeout: .seconds(25)) { answer = RetainedMessage(retaining: $0) }
+        call(question, timeout: .seconds(25)) { answer = RetainedMessage(retaining: $0) }
         while true {
             let isBusy = try check(sd_bus_process(raw, nil), "sd_bus_process") > 0
             if let answer { return answer }
@@ -246,15 +248,22 @@ public final class BusConnection {
     }
 
     /// Sends a call and passes its reply, or an error after the timeout, to `answer`. Only replies of the destination
-    /// and errors of the bus count; a call to a well-known name accepts a reply of any connection.
+    /// and errors of the bus count; a call to a well-known name accepts a reply of any connection. A call that cannot be sent
+    /// is answered like one that times out; `onDisconnect` reports a lost connection, not this.
     ///
     /// - Parameter timeout: `nil`: the call waits as long as it takes, and needs no timer.
     public func call(
         _ message: consuming BusMessage, timeout: Duration?, _ answer: @escaping (borrowing BusMessage) -> Void
-    ) throws(SystemdError) {
+    ) {
         let destination = message.destination
         var cookie: UInt64 = 0
-        try check(sd_bus_send(raw, message.raw, &cookie), "sd_bus_send")
+        var timeout = timeout
+        if sd_bus_send(raw, message.raw, &cookie) < 0 {
+            unsent += 1
+            (cookie, timeout) = (.max - unsent, timeout ?? .seconds(1))
+            // An error can only be made for a sealed call; it may be sealed.
+            _ = sd_bus_message_seal(message.raw, cookie, 0)
+        }
         guard let timeout else { return calls.add(cookie, nil, to: destination, deadline: .max, answer) }
         calls.add(cookie, RetainedMessage(message), to: destination, deadline: Self.deadline(after: timeout), answer)
     }

@@ -150,7 +150,7 @@ final class FocusInterface {
                 if owner == nil { forget(name) }
             }
             // It may have left before that.
-            try bus.call(bus.busCall("GetNameOwner", about: caller), timeout: .seconds(25)) { [weak self] answer in
+            bus.call(bus.busCall("GetNameOwner", about: caller), timeout: .seconds(25)) { [weak self] answer in
                 if answer.failure != nil { self?.forget(caller) }
             }
             let deadline = Clock.monotonic() + Int64(milliseconds) * 1000

@@ -24,13 +24,9 @@ final class SandboxCheck {
     }
 
     private func process(of name: String, _ answer: @escaping (Int32?) -> Void) {
-        do throws(SystemdError) {
-            try bus.call(bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout) { reply in
-                let number: UInt32? = reply.failure == nil ? try? reply.readNumber("u") : nil
-                answer(number.flatMap { Int32(exactly: $0) })
-            }
-        } catch {
-            answer(nil)
+        bus.call(bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout) { reply in
+            let number: UInt32? = reply.failure == nil ? try? reply.readNumber("u") : nil
+            answer(number.flatMap { Int32(exactly: $0) })
         }
     }
 

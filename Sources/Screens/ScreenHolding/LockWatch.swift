@@ -139,7 +139,7 @@ final class LockWatch {
             })
         slots.append(
             try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in take(owner, index) })
-        try bus.call(bus.busCall("GetNameOwner", about: name), timeout: nil) { [weak self] answer in
+        bus.call(bus.busCall("GetNameOwner", about: name), timeout: nil) { [weak self] answer in
             guard answer.failure == nil, let owner = try? answer.readString() else { return }
             self?.take(owner, index)
         }
@@ -151,8 +151,7 @@ final class LockWatch {
         guard let owner else { return }
         let question = bus.methodCall(
             to: owner, path: savers[index].path, interface: savers[index].name, member: "GetActive")
-        // A lost connection ends the program.
-        try? bus.call(question, timeout: nil) { [weak self] answer in
+        bus.call(question, timeout: nil) { [weak self] answer in
             guard let self, savers[index].owner == owner, answer.failure == nil else { return }
             if let isActive = try? answer.readBoolean() { set(index, isActive) }
         }

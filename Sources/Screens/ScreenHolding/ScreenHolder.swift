@@ -44,7 +44,7 @@ package final class ScreenHolder {
             ownerChanged(to: owner)
         }
         // The bus handles calls in order, so no change of the owner is missed.
-        try bus.call(bus.busCall("GetNameOwner", about: Self.name), timeout: nil) { [weak self] reply in
+        bus.call(bus.busCall("GetNameOwner", about: Self.name), timeout: nil) { [weak self] reply in
             guard let self, reply.failure == nil, let owner = try? reply.readString() else { return }
             ownerChanged(to: owner)
         }
@@ -86,7 +86,7 @@ package final class ScreenHolder {
             case .close(let id):
                 let call = call("CloseScreen", of: owner)
                 call.append(id.rawValue, as: "t")
-                // Fails without a connection only, as all calls here do; its owner handles that.
+                // Fails without a connection only, which its owner handles.
                 try? bus.send(call)
             }
         }
@@ -99,7 +99,7 @@ package final class ScreenHolder {
             // What is not said is `focused`, which nearly every screen is.
             if state != .focused { append(state, to: options) }
         }
-        try? bus.call(call, timeout: nil) { [weak self] reply in
+        bus.call(call, timeout: nil) { [weak self] reply in
             // A reply that comes after notifyd's end is of no screen that exists.
             guard let self, self.owner == owner else { return }
             if let failure = reply.failure {
@@ -117,7 +117,7 @@ package final class ScreenHolder {
         let call = call("UpdateScreen", of: owner)
         call.append(id.rawValue, as: "t")
         call.appendContainer("a", "{sv}") { append(state, to: $0) }
-        try? bus.call(call, timeout: nil) { [weak self] reply in
+        bus.call(call, timeout: nil) { [weak self] reply in
             guard let self, self.owner == owner, let failure = reply.failure else { return }
             perform(
                 reconciler.updateFailed(

@@ -28,7 +28,7 @@ final class CompositorOwners {
         for name in [KWinName.bus, GNOMEName.bus] {
             slots.append(
                 try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in take(owner, of: name) })
-            try bus.call(bus.busCall("GetNameOwner", about: name), timeout: Self.timeout) { [unowned self] answer in
+            bus.call(bus.busCall("GetNameOwner", about: name), timeout: Self.timeout) { [unowned self] answer in
                 if answer.failure == nil, let owner = try? answer.readString() { take(owner, of: name) }
             }
         }
@@ -49,8 +49,7 @@ final class CompositorOwners {
         owners[name] = owner.map { Owner(connection: $0) }
         changed(name)
         guard let owner else { return }
-        // A lost connection ends the program.
-        try? bus.call(bus.busCall("GetConnectionUnixProcessID", about: owner), timeout: Self.timeout) {
+        bus.call(bus.busCall("GetConnectionUnixProcessID", about: owner), timeout: Self.timeout) {
             [weak self] answer in
             guard answer.failure == nil, let number: UInt32 = try? answer.readNumber("u"),
                 let program = Self.program(of: number), let self, owners[name]?.connection == owner

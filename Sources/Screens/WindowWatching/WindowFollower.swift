@@ -120,20 +120,16 @@ public final class WindowFollower {
             interface: "org.freedesktop.DBus.Properties", member: "Get")
         question.append("org.freedesktop.systemd1.Manager")
         question.append("Environment")
-        do throws(SystemdError) {
-            try bus.call(question, timeout: .seconds(2)) { [unowned self] answer in
-                guard number == attempt else { return }
-                let environments = [environment, Self.environment(answer)].map { all in
-                    all.filter { Self.variables.contains($0.key) }
-                }
-                failures = []
-                let desktops = environments.compactMap { $0["XDG_CURRENT_DESKTOP"]?.split(separator: ":") }
-                let names = owners?.believed(desktops: Set(desktops.joined())) ?? []
-                candidates = SourceCandidate.all(in: environments, names: names)[...]
-                tryNext(environments)
+        bus.call(question, timeout: .seconds(2)) { [unowned self] answer in
+            guard number == attempt else { return }
+            let environments = [environment, Self.environment(answer)].map { all in
+                all.filter { Self.variables.contains($0.key) }
             }
-        } catch {
-            // Only a lost connection takes no calls, and then the program ends.
+            failures = []
+            let desktops = environments.compactMap { $0["XDG_CURRENT_DESKTOP"]?.split(separator: ":") }
+            let names = owners?.believed(desktops: Set(desktops.joined())) ?? []
+            candidates = SourceCandidate.all(in: environments, names: names)[...]
+            tryNext(environments)
         }
     }
 

@@ -11,6 +11,7 @@ import Systemd
 final class TransientUnits {
     private static let manager = "org.freedesktop.systemd1"
     private static let path = "/org/freedesktop/systemd1"
+    private static let timeout: Duration = .seconds(25)
     /// Starts whose `JobRemoved` is awaited.
     private static let jobLimit = 64
 
@@ -34,7 +35,7 @@ final class TransientUnits {
     ///
     /// - Parameter fallback: called if the manager is not on this bus.
     func start(_ command: ButtonCommand, orElse fallback: @escaping () -> Void) {
-        call(bus.busCall("GetNameOwner", about: Self.manager), command) { [self] answer in
+        bus.call(bus.busCall("GetNameOwner", about: Self.manager), timeout: Self.timeout) { [self] answer in
             guard let failure = answer.failure else {
                 let owner = (try? answer.readString()) ?? Self.manager
                 watchJobs(of: owner, command)
@@ -57,7 +58,7 @@ final class TransientUnits {
             to: owner, path: Self.path, interface: "org.freedesktop.DBus.Properties", member: "Get")
         call.append("\(Self.manager).Manager")
         call.append("Environment")
-        self.call(call, command) { [self] answer in
+        bus.call(call, timeout: Self.timeout) { [self] answer in
             var command = command
             if answer.failure == nil, let path = try? answer.readPath() { command.path = ProgramPath.folders(of: path) }
             start(command, as: 1, by: owner)
@@ -103,7 +104,7 @@ final class TransientUnits {
         let unit = "notifyd-button-\(number).service"
         var started = command
         started.data = command.data.merging(["unit": "\(unit)"]) { $1 }
-        call(startingCall(of: command, unit, to: owner), started) { [self, started] answer in
+        bus.call(startingCall(of: command, unit, to: owner), timeout: Self.timeout) { [self, started] answer in
             guard let failure = answer.failure else {
                 if jobs.count < Self.jobLimit, let job = try? answer.readString(as: "o") { jobs[job] = started }
                 return
@@ -113,16 +114,6 @@ final class TransientUnits {
             } else {
                 failed(started, "\(failure)")
             }
-        }
-    }
-
-    private func call(
-        _ call: consuming BusMessage, _ command: ButtonCommand, _ answer: @escaping (borrowing BusMessage) -> Void
-    ) {
-        do throws(SystemdError) {
-            try bus.call(call, timeout: .seconds(25), answer)
-        } catch {
-            failed(command, "\(error)")
         }
     }
 

@@ -1,4 +1,3 @@
-import Logging
 import Routing
 import Systemd
 
@@ -18,7 +17,6 @@ final class BusNotificationLink: NotificationLink {
 
     let bus: String
     private let connection: BusConnection
-    private let logger: Logger
     private var slots: [BusSlot] = []
     /// The owner of the server's name.
     private var owner: String?
@@ -27,10 +25,9 @@ final class BusNotificationLink: NotificationLink {
 
     /// Looks up the server. Create it before the daemon can be called: the first call may be a claim of an event that
     /// the server shows.
-    init(bus: BusConnection, logger: Logger) throws(SystemdError) {
+    init(bus: BusConnection) throws(SystemdError) {
         connection = bus
         self.bus = try bus.id()
-        self.logger = logger
         slots.append(
             try bus.matchOwnerChanges("arg0='\(Self.name)'") { [unowned self] _, name in
                 self.owner = name
@@ -81,14 +78,14 @@ final class BusNotificationLink: NotificationLink {
     func start(_ answer: @escaping (BusFailure?) -> Void) {
         let call = connection.busCall("StartServiceByName", about: Self.name)
         call.append(0, as: "u")
-        send(call, within: Self.startTimeout) { answer($0.failure) }
+        connection.call(call, timeout: Self.startTimeout) { answer($0.failure) }
     }
 
     func askForCapabilities(
         of server: String, within time: Duration, _ answer: @escaping (Result<Set<String>, BusFailure>) -> Void
     ) {
         desktop?.bannerDue()
-        send(call("GetCapabilities", to: server), within: time) { [self] message in
+        connection.call(call("GetCapabilities", to: server), timeout: time) { [self] message in
             let capabilities = Self.readCapabilities(message)
             guard let desktop else { return answer(capabilities) }
             // A new server may not be to show banners.
@@ -127,7 +124,7 @@ final class BusNotificationLink: NotificationLink {
         // Rounded up, because 0 means that the banner never expires.
         let timeout = appearance.timeout.map { Int32(clamping: ($0.microseconds + 999) / 1000) }
         message.append(timeout ?? -1, as: "i")
-        send(message, within: time) { message in
+        connection.call(message, timeout: time) { message in
             if let failure = message.failure { return answer(.failure(failure)) }
             let number: UInt32? = try? message.readNumber("u")
             answer(.success(number.flatMap { $0 > 0 ? BannerID($0) : nil }))
@@ -173,13 +170,13 @@ final class BusNotificationLink: NotificationLink {
     private static let shell = (server: "gnome-shell", name: "org.gnome.Shell")
 
     func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) {
-        send(call("GetServerInformation", to: server), within: Self.timeout) { [self] message in
+        connection.call(call("GetServerInformation", to: server), timeout: Self.timeout) { [self] message in
             guard message.failure == nil, (try? message.readString()) == Self.shell.server else { return answer(nil) }
             let question = connection.methodCall(
                 to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
                 member: "GetNameOwner")
             question.append(Self.shell.name)
-            send(question, within: Self.timeout) { [self] message in
+            connection.call(question, timeout: Self.timeout) { [self] message in
                 answer(message.failure == nil ? (try? message.readString()).flatMap(watchShell) : nil)
             }
         }
@@ -196,22 +193,11 @@ final class BusNotificationLink: NotificationLink {
     func close(_ banner: BannerID, at server: String) {
         let message = call("CloseNotification", to: server)
         message.append(banner.rawValue, as: "u")
-        send(message, within: Self.timeout) { _ in }
+        connection.call(message, timeout: Self.timeout) { _ in }
     }
 
     private func call(_ member: String, to server: String) -> BusMessage {
         connection.methodCall(to: server, path: Self.path, interface: Self.interface, member: member)
-    }
-
-    private func send(
-        _ call: consuming BusMessage, within time: Duration, _ answer: @escaping (borrowing BusMessage) -> Void
-    ) {
-        do throws(SystemdError) {
-            try connection.call(call, timeout: time, answer)
-        } catch {
-            // Only a lost connection takes no calls, and then the daemon ends.
-            logger.record(.messageNotSent, ["error": "\(error)"])
-        }
     }
 }
 

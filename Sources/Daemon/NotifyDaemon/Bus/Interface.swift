@@ -3,15 +3,6 @@ import Systemd
 
 // `org.notifyd.Router1` as data. A test compares these tables with `org.notifyd.Router1.xml`.
 
-/// The methods.
-enum Method {
-    case send, publish, withdraw
-    case claim, claimNamed, claimProvisionally, complete, release, pass, press, claimTopic, markRead
-    case openScreen, updateScreen, closeScreen, listScreens
-    case snapshot, history, changes, awaitChanges, inbox, render, unread, explain, diagnose
-    case mute, pause, snooze, forget
-}
-
 /// Who may make a call.
 enum Access {
     /// Everybody: nothing is changed, or a claim given up.
@@ -36,60 +27,50 @@ enum Access {
     }
 }
 
-/// A method of the table.
-struct MethodEntry {
+/// The methods.
+enum Method: String {
+    case send, publish, withdraw
+    case claim, claimNamed, claimProvisionally, complete, release, pass, press, claimTopic, markRead
+    case openScreen, updateScreen, closeScreen, listScreens
+    case snapshot, history, changes, awaitChanges, inbox, render, unread, explain, diagnose
+    case mute, pause, snooze, forget
+
+    /// As it is called.
+    var name: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
+
     typealias Kind = FairQueue<RouterInterface.Work>.Kind
 
-    let method: Method
-    let name: String
-    let input: String
-    let output: String
-    let kind: Kind
-    let access: Access
-
-    init(
-        _ method: Method, _ name: String, in input: String = "", out output: String = "", _ kind: Kind, _ access: Access
-    ) {
-        (self.method, self.name, self.input, self.output) = (method, name, input, output)
-        (self.kind, self.access) = (kind, access)
-    }
-
-    static let all = [
-        Self(.send, "Send", in: "topic:s title:s body:s", out: "id:t", .publish, .publish),
-        Self(
-            .publish, "Publish", in: "topic:s title:s body:s fields:a{sv} options:a{sv}", out: "id:t", .publish,
-            .publish),
-        Self(.withdraw, "Withdraw", in: "id:t", .claim, .publisher),
-        Self(.claim, "Claim", in: "id:t", out: "verdict:s", .claim, .claim),
-        Self(.claimNamed, "ClaimNamed", in: "source:s event_id:s options:a{sv}", out: "verdict:s", .claim, .claim),
-        Self(.claimProvisionally, "ClaimProvisionally", in: "id:t milliseconds:u", out: "verdict:s", .claim, .claim),
-        Self(.complete, "Complete", in: "id:t", .claim, .claim),
-        Self(.release, "Release", in: "id:t", .claim, .holder),
-        Self(.pass, "Pass", in: "id:t", .claim, .holder),
-        Self(.press, "Press", in: "id:t action:s", .claim, .claim),
-        Self(.claimTopic, "ClaimTopic", in: "topic:s grace_milliseconds:u", out: "count:u", .claim, .claim),
-        Self(.markRead, "MarkRead", in: "topic:s up_to:t", out: "count:u", .claim, .claim),
-        Self(.openScreen, "OpenScreen", in: "topic:s options:a{sv}", out: "screen:t", .claim, .claim),
-        Self(.updateScreen, "UpdateScreen", in: "screen:t options:a{sv}", .claim, .claim),
-        Self(.closeScreen, "CloseScreen", in: "screen:t", .claim, .everybody),
-        Self(.listScreens, "ListScreens", out: "screens:a(tssss)", .reading, .everybody),
-        Self(.snapshot, "Snapshot", in: "topic:s", out: "cursor:t events:a(tsssxsa{sv})", .reading, .everybody),
-        Self(
-            .history, "History", in: "topic:s after:t limit:u", out: "events:a(tsssxsa{sv})", .reading, .everybody),
-        Self(
-            .changes, "Changes", in: "after:t limit:u", out: "oldest:t changes:a(tssta{sv})", .reading, .everybody),
-        Self(
-            .awaitChanges, "AwaitChanges", in: "after:t limit:u", out: "oldest:t changes:a(tssta{sv})", .reading,
-            .everybody),
-        Self(.inbox, "Inbox", in: "topic:s before:t limit:u", out: "events:a(tsssxsa{sv})", .reading, .everybody),
-        Self(.render, "Render", in: "id:t", out: "title:s body:s", .reading, .everybody),
-        Self(.unread, "Unread", in: "topic:s", out: "count:u", .reading, .everybody),
-        Self(.explain, "Explain", in: "id:t", out: "decision:a{sv}", .reading, .everybody),
-        Self(.diagnose, "Diagnose", out: "problems:a(sss)", .reading, .everybody),
-        Self(.mute, "Mute", in: "topic:s seconds:u", .other, .control),
-        Self(.pause, "Pause", in: "seconds:u", .other, .control),
-        Self(.snooze, "Snooze", in: "id:t seconds:u", .claim, .claim),
-        Self(.forget, "Forget", in: "topic:s up_to:t", out: "count:u", .other, .claimAndControl),
+    /// Each with its arguments, those of its reply, and who may call it.
+    static let table: [(method: Method, input: String, output: String, kind: Kind, access: Access)] = [
+        (.send, "topic:s title:s body:s", "id:t", .publish, .publish),
+        (.publish, "topic:s title:s body:s fields:a{sv} options:a{sv}", "id:t", .publish, .publish),
+        (.withdraw, "id:t", "", .claim, .publisher),
+        (.claim, "id:t", "verdict:s", .claim, .claim),
+        (.claimNamed, "source:s event_id:s options:a{sv}", "verdict:s", .claim, .claim),
+        (.claimProvisionally, "id:t milliseconds:u", "verdict:s", .claim, .claim),
+        (.complete, "id:t", "", .claim, .claim),
+        (.release, "id:t", "", .claim, .holder),
+        (.pass, "id:t", "", .claim, .holder),
+        (.press, "id:t action:s", "", .claim, .claim),
+        (.claimTopic, "topic:s grace_milliseconds:u", "count:u", .claim, .claim),
+        (.markRead, "topic:s up_to:t", "count:u", .claim, .claim),
+        (.openScreen, "topic:s options:a{sv}", "screen:t", .claim, .claim),
+        (.updateScreen, "screen:t options:a{sv}", "", .claim, .claim),
+        (.closeScreen, "screen:t", "", .claim, .everybody),
+        (.listScreens, "", "screens:a(tssss)", .reading, .everybody),
+        (.snapshot, "topic:s", "cursor:t events:a(tsssxsa{sv})", .reading, .everybody),
+        (.history, "topic:s after:t limit:u", "events:a(tsssxsa{sv})", .reading, .everybody),
+        (.changes, "after:t limit:u", "oldest:t changes:a(tssta{sv})", .reading, .everybody),
+        (.awaitChanges, "after:t limit:u", "oldest:t changes:a(tssta{sv})", .reading, .everybody),
+        (.inbox, "topic:s before:t limit:u", "events:a(tsssxsa{sv})", .reading, .everybody),
+        (.render, "id:t", "title:s body:s", .reading, .everybody),
+        (.unread, "topic:s", "count:u", .reading, .everybody),
+        (.explain, "id:t", "decision:a{sv}", .reading, .everybody),
+        (.diagnose, "", "problems:a(sss)", .reading, .everybody),
+        (.mute, "topic:s seconds:u", "", .other, .control),
+        (.pause, "seconds:u", "", .other, .control),
+        (.snooze, "id:t seconds:u", "", .claim, .claim),
+        (.forget, "topic:s up_to:t", "count:u", .other, .claimAndControl),
     ]
 }
 

@@ -69,7 +69,7 @@ extension RouterInterface {
                     guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
                     return try call.readBoolean()
                 }
-                try schedule(IncomingCall(.other, .control, .setPaused(isPaused), held))
+                try schedule(IncomingCall(kind: .other, access: .control, request: .setPaused(isPaused), message: held))
             }
             return true
         }

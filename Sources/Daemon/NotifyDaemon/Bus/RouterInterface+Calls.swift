@@ -3,14 +3,10 @@ import Systemd
 
 /// A call whose arguments have been read.
 struct IncomingCall {
-    let kind: MethodEntry.Kind
+    let kind: Method.Kind
     let access: Access
     let request: Request
     let message: RetainedMessage
-
-    init(_ kind: MethodEntry.Kind, _ access: Access, _ request: Request, _ message: RetainedMessage) {
-        (self.kind, self.access, self.request, self.message) = (kind, access, request, message)
-    }
 }
 
 /// Schedules calls.
@@ -73,7 +69,7 @@ extension RouterInterface: BusPumpDelegate {
     }
 
     private func enqueue(
-        _ work: Work, of caller: String, bytes: Int = 0, kind: MethodEntry.Kind
+        _ work: Work, of caller: String, bytes: Int = 0, kind: Method.Kind
     ) throws(Refusal) {
         guard queue.hasRoom(for: caller, kind: kind) else {
             throw .limitExceeded(
@@ -164,11 +160,7 @@ extension RouterInterface: BusPumpDelegate {
     private func ask(_ caller: String) {
         let question = bus.methodCall(
             to: caller, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
-        do throws(SystemdError) {
-            try bus.call(question, timeout: nil) { [self] _ in answered(caller) }
-        } catch {
-            // Only a lost connection takes no calls, and then the daemon ends.
-        }
+        bus.call(question, timeout: nil) { [self] _ in answered(caller) }
     }
 
     private func answered(_ caller: String) {

@@ -39,13 +39,15 @@ final class RouterInterface {
     }
 
     func export() throws(SystemdError) {
-        for entry in MethodEntry.all {
+        for entry in Method.table {
             interface.method(
-                entry.name, in: Self.arguments(entry.input), out: Self.arguments(entry.output),
+                entry.method.name, in: Self.arguments(entry.input), out: Self.arguments(entry.output),
                 handler { interface, message throws(Refusal) in
                     let request = try interface.codec.request(entry.method, message)
                     try interface.schedule(
-                        IncomingCall(entry.kind, entry.access, request, RetainedMessage(retaining: message)))
+                        IncomingCall(
+                            kind: entry.kind, access: entry.access, request: request,
+                            message: RetainedMessage(retaining: message)))
                 })
         }
         for property in Property.allCases {

@@ -16,10 +16,7 @@ struct ForgetJob {
     var position: Journal.UnreadPosition?
 
     init(_ topic: TopicPrefix, upTo: EventID, by owner: String, call: RetainedMessage) {
-        self.topic = topic
-        self.upTo = upTo
-        self.owner = owner
-        self.call = call
+        (self.topic, self.upTo, self.owner, self.call) = (topic, upTo, owner, call)
         position = Journal.UnreadPosition(before: topic)
     }
 }
@@ -199,7 +196,7 @@ extension Daemon {
         try jobs.forgets.add(ForgetJob(topic, upTo: last, by: host.owner(of: caller), call: call))
         if isAll, router.awaitedCount > 0 {
             handle(.awaitedForgotten)
-            unwrittenTables.insert(.awaited)
+            news.unwritten.insert(.awaited)
         }
         host.endTurnWhenIdle()
     }

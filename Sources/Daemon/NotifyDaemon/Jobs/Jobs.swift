@@ -90,10 +90,29 @@ final class MemoryRelease: Job {
 
     func step(in daemon: Daemon, at clock: WallClock) -> Duration? {
         // Queued signals end another turn.
-        guard let due, daemon.signalQueue.isEmpty else { return nil }
+        guard let due, daemon.outbox.signals.isEmpty else { return nil }
         guard due <= clock.now.instant else { return due - clock.now.instant }
         self.due = nil
         daemon.host.releaseMemory()
         return nil
+    }
+}
+
+/// How many calls of each program are under way.
+struct CallCounter {
+    private var counts: [String: Int] = [:]
+
+    var isEmpty: Bool { counts.isEmpty }
+
+    subscript(caller: String) -> Int { counts[caller] ?? 0 }
+
+    mutating func add(_ caller: String) {
+        counts[caller, default: 0] += 1
+    }
+
+    /// Removes a call that was added.
+    mutating func remove(_ caller: String) {
+        guard let count = counts[caller] else { preconditionFailure("a call that ends has begun") }
+        counts[caller] = count > 1 ? count - 1 : nil
     }
 }

@@ -22,13 +22,8 @@ struct MarkReadJob {
         _ topic: TopicPrefix, upTo: EventID, by claimant: String, as form: ClaimForm, owner: String,
         call: RetainedMessage?, count: Int
     ) {
-        self.topic = topic
-        self.upTo = upTo
-        self.claimant = claimant
-        self.form = form
-        self.owner = owner
-        self.call = call
-        self.count = count
+        (self.topic, self.upTo, self.claimant, self.form) = (topic, upTo, claimant, form)
+        (self.owner, self.call, self.count) = (owner, call, count)
         position = Journal.UnreadPosition(before: topic)
     }
 }

@@ -78,12 +78,7 @@ final class CallerDirectory {
     }
 
     private func ask(_ member: String, about name: String, _ answer: @escaping (borrowing BusMessage) -> Void) {
-        do throws(SystemdError) {
-            try bus.call(bus.busCall(member, about: name), timeout: Self.timeout, answer)
-        } catch {
-            // Only a lost connection takes no calls, and then the daemon ends.
-            finish(name, .unknown)
-        }
+        bus.call(bus.busCall(member, about: name), timeout: Self.timeout, answer)
     }
 
     /// Runs the waiting actions. There are none if the caller has left, or the policy no longer needs it.

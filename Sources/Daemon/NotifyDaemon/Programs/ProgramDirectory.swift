@@ -1,4 +1,6 @@
+import Journal
 import NotifyText
+import Routing
 import Systemd
 
 /// Looks up the names of the programs behind unique names.
@@ -32,9 +34,9 @@ final class ProgramDirectory {
     func lookUp(_ name: String) -> Lookup {
         if let result = known[name] { return result }
         if known.count >= Self.capacity { known = [:] }
-        let result = ask(about: name)
-        known[name] = result
-        return result
+        known[name] = .requested
+        ask(about: name)
+        return .requested
     }
 
     /// The program behind a unique name, if it is known.
@@ -57,17 +59,10 @@ final class ProgramDirectory {
         known[name] = nil
     }
 
-    private func ask(about name: String) -> Lookup {
-        do throws(SystemdError) {
-            try bus.call(
-                bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout
-            ) { [self] answer in
-                let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
-                complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
-            }
-            return .requested
-        } catch {
-            return .none
+    private func ask(about name: String) {
+        bus.call(bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout) { [self] answer in
+            let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
+            complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
         }
     }
 
@@ -85,5 +80,54 @@ final class ProgramDirectory {
             command = ProcessIdentity.command(of: parent) ?? command
         }
         return ProgramName.make(unit: ProcessIdentity(process: process)?.userUnit, command: command)
+    }
+}
+
+/// Programs of connections. Their names are stored with claims if known, or added later; their limits are the router's.
+extension Daemon {
+    /// - Returns: the program name of an event's claimant. If it is not known yet, it is stored later.
+    func program(of claimant: String?, claiming id: EventID) -> String? {
+        guard let claimant else { return nil }
+        switch host.lookUpProgram(of: claimant) {
+        case .named(let program): return program
+        case .none: return nil
+        case .requested:
+            unnamedClaims.note(id, by: claimant)
+            return nil
+        }
+    }
+
+    /// The name of a connection's program is known, or cannot be found out.
+    func programIdentified(_ program: String?, of claimant: String, hasLeft: Bool) {
+        handle(.identified(claimant, as: program, hasLeft: hasLeft))
+        let ids = unnamedClaims.take(claimant)
+        guard let program, !ids.isEmpty else { return }
+        for id in ids {
+            storage.append(.named(claimant, program, id))
+            if storage.isTurnLong { storage.commitEarly() }
+        }
+        host.endTurnWhenIdle()
+    }
+}
+
+/// Events claimed by connections whose programs are not known yet.
+struct UnnamedClaims {
+    /// Events in all. The bus replies within about a millisecond, and each event costs a write.
+    static let limit = 512
+
+    private var events: [String: [EventID]] = [:]
+    private var count = 0
+
+    /// Events above the limit get no name.
+    mutating func note(_ id: EventID, by claimant: String) {
+        guard count < Self.limit, events[claimant]?.last != id else { return }
+        events[claimant, default: []].append(id)
+        count += 1
+    }
+
+    mutating func take(_ claimant: String) -> [EventID] {
+        let ids = events.removeValue(forKey: claimant) ?? []
+        count -= ids.count
+        return ids
     }
 }

@@ -144,13 +144,8 @@ final class DesktopQuiet {
 
     private func send(_ call: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
         let asked = number
-        do throws(SystemdError) {
-            try bus.call(call, timeout: Self.timeout) { [self] message in
-                if asked == number { answer(message) }
-            }
-        } catch {
-            // Only a lost connection takes no calls, and then the daemon ends.
-            answered(false)
+        bus.call(call, timeout: Self.timeout) { [self] message in
+            if asked == number { answer(message) }
         }
     }
 }

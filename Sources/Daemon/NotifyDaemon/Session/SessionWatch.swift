@@ -125,10 +125,9 @@ final class SessionWatch {
     }
 
     private func call(_ question: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
-        do throws(SystemdError) {
-            try bus.call(question, timeout: Self.timeout, answer)
-        } catch {
-            logger.record(.noLogind, ["error": "\(error)"])
+        bus.call(question, timeout: Self.timeout) { [logger] message in
+            if let failure = message.failure, failure.isTimeout { logger.record(.noLogind, ["error": "\(failure)"]) }
+            answer(message)
         }
     }
 
@@ -186,4 +185,15 @@ extension BusMessage {
         try leave()
         return flag
     }
+}
+
+/// What logind says of the user's sessions at a seat.
+enum SessionState: Equatable {
+    /// One of them is neither locked nor idle, or logind knows of none.
+    case watched
+    /// All are locked or idle.
+    ///
+    /// `idleSince` is when the last of them became idle, in microseconds since the epoch; `nil` if one was locked that was not idle:
+    /// its user was there until then.
+    case unwatched(idleSince: Int64?)
 }
