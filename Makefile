@@ -245,7 +245,7 @@ fuzz: ## Fuzz everything that reads what others wrote, FUZZ_SECONDS each (60)
 	SWIFT='$(SWIFT)' .ci/fuzz
 
 .PHONY: mutants
-mutants: ## Plant thirty faults, and list which tests find them; writes docs/mutants.md
+mutants: ## Plant faults, and list which tests find them; writes docs/mutants.md
 	.ci/packages build mutants test
 	SWIFT='$(SWIFT)' .ci/mutants
 

@@ -13,18 +13,18 @@ struct Bench {
 
     init(
         _ routes: [Route] = [], banners: BannerSettings = BannerSettings(), limits: Limits = Limits(),
-        firstID: EventID = EventID(1)
+        firstID: EventID = EventID(1), oldestID: EventID? = nil
     ) {
         var table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         for route in routes { table.add(route) }
-        router = Router(routes: table, banners: banners, limits: limits, firstID: firstID)
+        router = Router(routes: table, banners: banners, limits: limits, firstID: firstID, oldestID: oldestID)
     }
 
     mutating func setDevice(_ name: String) { router.device = name }
 
     @discardableResult
-    mutating func take(_ call: Call) -> [Effect] {
-        let (reply, effects) = router.handle(call, at: now)
+    mutating func take(_ call: Call, reading reader: some EventReader = NoEvents()) -> [Effect] {
+        let (reply, effects) = router.handle(call, at: now, reading: reader)
         self.reply = reply
         return leave(effects)
     }
@@ -71,6 +71,36 @@ struct Bench {
         guard case .success(.accepted(let id)) = reply else { preconditionFailure("the event was refused") }
         return id
     }
+}
+
+/// Stored events.
+struct Stored: EventReader {
+    var events: [ColdEvent] = []
+    var names: [Origin: EventID] = [:]
+    var isBroken = false
+    var forbidsAwaited = false
+
+    private func check() throws(Refusal) {
+        if isBroken { throw .storageUnavailable("the disk is broken") }
+    }
+
+    func event(_ id: EventID) throws(Refusal) -> ColdEvent? {
+        try check()
+        guard let event = events.first(where: { $0.event.id == id }) else { throw .noEvent(id) }
+        return event
+    }
+
+    func event(replacedBy key: CollapseKey) throws(Refusal) -> ColdEvent? {
+        try check()
+        return events.last { $0.event.collapse == key }
+    }
+
+    func event(named origin: Origin) throws(Refusal) -> EventID? {
+        try check()
+        return names[origin]
+    }
+
+    func permits(_ claim: NamedClaim, at topic: Topic) -> Bool { !forbidsAwaited }
 }
 
 extension [Effect] {

@@ -255,7 +255,7 @@ struct DigestTests {
         bench.take(.serverAppeared)
         let id = bench.publish("/post/1")
         bench.show(7)
-        bench.take(.snoozed(id, for: .seconds(60), muted: nil, by: Bench.peer))
+        bench.take(.snoozed(id, for: .seconds(60), by: Bench.peer))
         bench.take(.scheduled([Self.on(Self.night)]))
         let digest = bench.publish("/notifyd/digest")
         let effects = bench.wait(.seconds(60))

@@ -39,12 +39,15 @@ struct MarkReadTests {
 
     @Test func aLateClaimOfWhatIsNotInMemoryIsToldAndCounted() {
         var bench = Bench()
-        let open = bench.publish("/post/1")
-        let claims = [open, EventID(77)].map {
-            LateClaim($0, try! Topic("/post/1"), Resolution(.retracted, claimant: Bench.peer))
-        }
-        #expect(bench.take(.claimedLate(claims)).outcomes == [EventID(77): .retracted])
-        #expect(bench.router.statistics.retracted == 1)
+        let event = Event(
+            id: EventID(77), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
+            sender: Bench.peer, origin: Origin(), urgency: nil, retained: false,
+            route: Route(pattern: nil, window: .zero))
+        let shown = ColdEvent(event, age: .seconds(60), .shown(nil, isShared: false))
+        let resolution = bench.take(.claimedCold(shown, by: Bench.peer, as: .read)).resolutions[event.id]
+        #expect(resolution?.outcome == .retracted && resolution?.verdict == .recorded)
+        #expect(resolution?.form == .read && resolution?.latency == .seconds(60))
+        #expect(bench.router.statistics.retracted == 1 && !bench.router.remembers(event.id))
     }
 }
 

@@ -271,8 +271,8 @@ struct OwnBannerTests {
         let id = shown()
         _ = shown("/post/2")
         #expect(!bench.router.remembers(id))
-        #expect(bench.take(.recalled(Self.event(id.rawValue), age: .seconds(1), banner: nil)).outcomes.isEmpty)
-        let effects = bench.take(.claimed(id, by: ":1.2"))
+        let cold = ColdEvent(Self.event(id.rawValue), age: .seconds(1), .shown(nil, isShared: false))
+        let effects = bench.take(.claimed(id, by: ":1.2"), reading: Stored(events: [cold]))
         #expect(effects.outcomes == [id: .retracted])
         #expect(bench.reply == .success(.verdict(.retracted)))
     }

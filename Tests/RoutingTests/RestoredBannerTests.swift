@@ -56,10 +56,14 @@ struct RestoredBannerTests {
     }
 
     @Test mutating func aRecalledBannerKeepsItsName() throws {
-        bench = Bench(firstID: EventID(100))
+        var limits = Limits()
+        limits.snoozes = 0
+        bench = Bench(limits: limits, firstID: EventID(100), oldestID: EventID(0))
         bench.take(.serverAppeared)
         let banner = RestoredBanner(BannerID(7), first: EventID(1), isSummary: false, events: [])
-        bench.take(.recalled(Self.event(2), age: .seconds(60), banner: banner))
+        // A snooze that is refused leaves it in memory.
+        let cold = ColdEvent(Self.event(2), age: .seconds(60), .shown(banner, isShared: false))
+        bench.take(.snoozed(EventID(2), for: .seconds(60), by: Bench.peer), reading: Stored(events: [cold]))
         let further = bench.publish("/post/1")
         let request = try #require(bench.wait(.milliseconds(100)).banners.first)
         #expect(request.replaces == BannerID(7))

@@ -108,7 +108,8 @@ struct SnoozeTests {
         let event = bench.router.event(id)!
         #expect(bench.wait(.milliseconds(100)).outcomes[id] == .muted)
         bench.take(
-            .snoozed(id, for: .seconds(60), muted: RestoredBanner.Shown(event, age: .milliseconds(100)), by: ":1.2"))
+            .snoozed(id, for: .seconds(60), by: ":1.2"),
+            reading: Stored(events: [ColdEvent(event, age: .milliseconds(100), .unseen(.muted))]))
         #expect(bench.wait(.seconds(60)).banners.map(\.newest.id) == [id])
     }
 
@@ -170,7 +171,7 @@ extension Bench {
 
     @discardableResult
     mutating func snooze(_ id: EventID, _ time: Duration) -> [Effect] {
-        take(.snoozed(id, for: time, muted: nil, by: ":1.2"))
+        take(.snoozed(id, for: time, by: ":1.2"))
     }
 
     fileprivate func isRefused(_ isExpected: (Refusal) -> Bool) -> Bool {

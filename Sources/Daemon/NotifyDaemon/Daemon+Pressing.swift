@@ -22,7 +22,6 @@ extension Daemon {
         let isResident = appearance.resident == true
         // The event may have been published in this turn, and its command has to find it in the journal.
         endTurn()
-        if !isResident { try load(id, toDecide: true, by: caller) }
         if let refusal = host.run(action, of: event, token: nil) { throw refusal }
         sendAfterCommit(.reply(.done, to: call))
         announce(action, of: event)

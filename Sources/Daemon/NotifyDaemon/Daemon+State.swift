@@ -18,6 +18,8 @@ struct News {
     var unwritten: ReplacedTables = []
     /// Whether a change of the pause, the mutes or the lifted schedules is not announced yet. It is written first.
     var isQuietUnannounced = false
+    /// Whether a change of `Degraded` is not announced yet.
+    var isDegradationUnannounced = false
     var announcedPaused = false
     /// The newest change when the host was last told of one.
     var announcedChange: UInt64 = 0

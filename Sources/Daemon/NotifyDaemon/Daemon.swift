@@ -24,18 +24,13 @@ final class Daemon {
     /// The property `Device`; empty while the journal cannot be read.
     var device: String {
         get { router.device }
-        set {
-            router.device = newValue
-            ownSource = Origin.source(of: newValue)
-        }
+        set { router.device = newValue }
     }
-    /// The source in the names that this device gives.
-    private(set) var ownSource = ""
     var denials: UInt64 = 0
     var news = News()
     var unnamedClaims = UnnamedClaims()
-    /// The event that was last loaded for a call, and how long ago it was accepted.
-    var recalled: (id: EventID, age: Duration?)?
+    /// The muted or expired event that the router has read last.
+    var unseen: (id: EventID, decision: StoredDecision)?
 
     init(
         configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
@@ -60,11 +55,10 @@ final class Daemon {
         server.isWanted = { [unowned self] in router.isCurrent($0) }
         server.isKnown = { [unowned self] in router.knows($0) || recovery.awaits($0) }
         server.onChange = { [unowned self] in host.show(status: status) }
-        storage.onDegradation = { [unowned self] words in
+        storage.onDegradation = { [unowned self] in
+            news.isDegradationUnannounced = true
             // The end of a turn has it tried again.
-            if !words.isEmpty { host.endTurnWhenIdle() }
-            host.send(.propertiesChanged([.degraded]))
-            host.show(status: status)
+            host.endTurnWhenIdle()
         }
         if !storage.degradation.isEmpty { host.endTurnWhenIdle() }
         host.watchNames(in: storage.disk.name)
@@ -84,7 +78,6 @@ final class Daemon {
     /// Handles a call. Its reply is put into the outbox before the effects that follow from it, and leaves when the
     /// turn ends.
     func answer(_ call: Call, to message: RetainedMessage) throws(Refusal) {
-        try load(for: call)
         // Only events that can be stored are accepted.
         if case .published(let publication) = call {
             // A removal makes room, and takes no more than an outcome.
@@ -93,7 +86,10 @@ final class Daemon {
                 throw storage.refusal
             }
             try requireSignalQueueSpace()
-            judgeAwaited(publication)
+        }
+        // Only what can be kept is awaited.
+        if case .claimedNamed(_, nil) = call, !storage.acceptsEvents {
+            throw .storageUnavailable(storage.degradation)
         }
         try jobs.marks.requireRoom(for: call, in: self)
         var now = host.now
@@ -103,7 +99,11 @@ final class Daemon {
         }
         outbox.turn.messageArrived(at: now.instant)
         host.endTurnWhenIdle()
-        let (reply, effects) = router.handle(call, at: now)
+        if router.isCold(call) {
+            endTurn()
+            now = host.now
+        }
+        let (reply, effects) = router.handle(call, at: now, reading: self)
         switch (call, reply) {
         case (.markedRead, .success(.count(let count))): jobs.marks.answer(message, counting: count)
         case (_, .success(let reply)): sendAfterCommit(.reply(reply, to: message))
@@ -111,6 +111,25 @@ final class Daemon {
         }
         perform(effects, at: now)
         if case .failure(let refusal) = reply { throw refusal }
+    }
+
+    /// The event of a global name, or the removal or forgotten event that had it; `nil` if there is none.
+    func knownEvent(named origin: Origin) throws(Refusal) -> EventID? {
+        let id = try router.event(named: origin, at: host.now, self)
+        guard let id, storage.isUnconfirmed(id) else { return id }
+        // If it cannot be stored, it has not come, and its claim must not be lost.
+        endTurn()
+        return try router.event(named: origin, at: host.now, self)
+    }
+
+    /// - Parameter identity: what is known of the caller.
+    func namedClaim(
+        of origin: Origin, _ options: NamedClaimOptions, by caller: String, identity: [Field]
+    ) -> NamedClaim {
+        let left = options.expires.map { $0 > host.wall ? $0 - host.wall : 0 }
+        return NamedClaim(
+            name: router.name(of: origin), origin: origin, kind: options.kind, claimant: caller, place: options.place,
+            identity: identity, left: left.map { .microseconds($0) })
     }
 
     /// Counts a call that is refused before it reaches the router.
@@ -124,7 +143,7 @@ final class Daemon {
     func handle(_ happening: Happening) {
         if case .bannerShown = happening { Failpoint.beforeOutcome.hit() }
         if case .serverVanished = happening { recovery.forgetBanners() }
-        loadBanners(before: happening)
+        restoreBanners(before: happening)
         if case .actionInvoked(let banner, let action) = happening, router.knows(banner),
             !router.offers(action, on: banner)
         {
@@ -145,7 +164,7 @@ final class Daemon {
     @discardableResult
     func handle(_ call: Call) -> Result<Reply, Refusal> {
         let now = host.now
-        let (reply, effects) = router.handle(call, at: now)
+        let (reply, effects) = router.handle(call, at: now, reading: self)
         perform(effects, at: now)
         return reply
     }
@@ -188,6 +207,12 @@ final class Daemon {
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
                 log(id, topic, resolution)
             case .read(let id, let claimant, let place):
+                if let unseen, unseen.id == id, var marked = unseen.decision.markedRead {
+                    marked.place = place
+                    storage.append(.decided(id, marked))
+                    jobs.marks.count()
+                    self.unseen = nil
+                }
                 storage.append(.read(id, by: claimant, at: clock.wall, from: place))
             case .keepAwaited(let awaited): storage.append(.awaited(records.stored(awaited, clock)))
             case .dropAwaited(let origin): storage.append(.awaitedGone(origin))
@@ -207,7 +232,6 @@ final class Daemon {
             case .countDigests: jobs.digests.begin()
             case .snoozesChanged: news.unwritten.insert(.snoozes)
             case .noteClaim(let id, var claim):
-                claim.latency = claim.latency ?? age(ofRecalled: id)
                 claim.program = program(of: claim.claimant, claiming: id)
                 storage.append(.claimed(id, claim))
             case .showBanner(let request): outbox.append(.show(request))
@@ -252,6 +276,7 @@ final class Daemon {
         deliver(outbox.takeBannersReadyBeforeCommit(), refusing: [])
         let tables = recordTables()
         let refused = storage.commit()
+        announceDegradation()
         if storage.takeWasTurnLong() { jobs.memory.request(at: host.now.instant + .seconds(1)) }
         let items = outbox.takeAll()
         deliver(items, refusing: Set(refused))
@@ -268,6 +293,13 @@ final class Daemon {
         } else if router.awaitsStored {
             handle(.stored)
         }
+    }
+
+    private func announceDegradation() {
+        guard news.isDegradationUnannounced else { return }
+        news.isDegradationUnannounced = false
+        host.send(.propertiesChanged([.degraded]))
+        host.show(status: status)
     }
 
     private func announceChanges() {

@@ -27,7 +27,8 @@ public enum Effect: Sendable {
     /// Keep that a topic has no current value, and the version that later ones are compared with; `nil`: the topic has a newer
     /// value or removal, which stays. If the topic had a value until now (`isNews`), announce it (signal `Removed`).
     indirect case remove(ValueRemoval, leaving: ValueVersion?, isNews: Bool)
-    /// Keep that a silent event is read: a screen shows its topic, or it was claimed before it came.
+    /// Keep that a silent, muted or expired event is read: a screen shows its topic, or it was claimed before it came, or long
+    /// afterwards.
     indirect case read(EventID, by: String, from: ClaimPlace = ClaimPlace())
     /// Keep the claim of an event that has not come yet, in place of one with the same name.
     indirect case keepAwaited(AwaitedClaim)

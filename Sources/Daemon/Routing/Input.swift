@@ -4,8 +4,10 @@ public enum Call: Sendable {
     case published(Publication)
     /// A client, with its unique bus name, claims an event, perhaps by a button of it.
     case claimed(EventID, by: String, pressing: String? = nil)
-    /// A client claims an event by its global name: the event of this name, or `nil` where the journal has none.
+    /// A client claims an event by its global name: the event that has it (`Router.event(named:)`), or `nil` if none has come.
     case claimedNamed(NamedClaim, event: EventID?)
+    /// A client claims a shown event among others of a topic, which the shell has read for that.
+    case claimedCold(ColdEvent, by: String, as: ClaimForm)
     /// A client claims an event, but the claim must be confirmed within a time.
     case claimedProvisionally(EventID, within: Duration, by: String)
     /// The holder of a provisional claim confirms it.
@@ -31,9 +33,8 @@ public enum Call: Sendable {
     /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules until
     /// they begin again.
     case muted(TopicPrefix, for: Duration)
-    /// A client wants the banner of a shown or muted event to come back after a time. A muted event that is not in memory comes
-    /// along.
-    case snoozed(EventID, for: Duration, muted: RestoredBanner.Shown?, by: String)
+    /// A client wants the banner of a shown or muted event to come back after a time.
+    case snoozed(EventID, for: Duration, by: String)
     /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. The answer is that to a publisher, or
     /// `done` without a digest.
     case digestsCounted(DigestCount)
@@ -44,12 +45,8 @@ public enum Happening: Sendable {
     /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs. Values and
     /// global ids come before the first input that depends on them.
     case restored(Restoration)
-    /// The event of this name comes at a topic where the policy does not let the awaited claim have an effect.
-    case awaitedDenied(EventName)
     /// No event is awaited any longer. The shell empties the table of the journal itself.
     case awaitedForgotten
-    /// Shown events that are no longer in memory were claimed; no banner shows them.
-    case claimedLate([LateClaim])
     /// The program of a connection is known, or cannot be told (`nil`). What the connection has counts for it, also
     /// what it has left behind.
     case identified(String, as: String?, hasLeft: Bool)
@@ -65,9 +62,6 @@ public enum Happening: Sendable {
     /// The desktop's own “do not disturb” is on, or off again.
     case desktopQuiet(Bool)
 
-    /// A shown event, loaded from the journal because a claim names it, it is withdrawn or another takes its place. The age is `nil` for an event of an earlier boot; the
-    /// banner is the one that shows this event alone, if it is up.
-    case recalled(Event, age: Duration?, banner: RestoredBanner?)
     /// The events published so far are in the journal. Those they replaced need not be kept for `notStored` any longer.
     case stored
     /// Events that could not be written to the journal. They were not announced, and count as never published.
@@ -96,22 +90,6 @@ public enum Happening: Sendable {
 
     /// The configuration has changed. Open windows keep their deadlines.
     case reconfigured(RouteTable, BannerSettings, ScreenSettings)
-}
-
-/// A claim of a shown event that is no longer in memory.
-public struct LateClaim: Sendable {
-    /// The claimed event.
-    public let id: EventID
-    /// Its topic.
-    public let topic: Topic
-    /// The outcome to announce.
-    public let resolution: Resolution
-
-    public init(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {
-        self.id = id
-        self.topic = topic
-        self.resolution = resolution
-    }
 }
 
 /// Why a banner could not be shown.

@@ -1,14 +1,16 @@
 /// Claims of single events: rules 3, 4 and 6 of docs/design.md. A claim is in time until a call with the event has left
 /// for the server; then it retracts.
 extension Router {
-    /// - Parameter action: the button by which it is claimed.
+    /// - Parameters:
+    ///   - action: the button by which it is claimed.
+    ///   - age: of an event that is not in memory.
     mutating func claim(
-        _ id: EventID, by claimant: String, pressing action: String?, at now: Now
+        _ id: EventID, by claimant: String, pressing action: String?, age: Duration?, at now: Now
     ) throws(Refusal) -> Verdict {
         try requireKnown(id)
         guard remembers(id) else {
             statistics.recordedClaims += 1
-            note(.claim, of: id, by: claimant, .recorded, at: now)
+            note(.claim, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
         let verdict = applyClaim(id, by: claimant, as: .claim, pressing: action, at: now)
@@ -122,13 +124,5 @@ extension Router {
         effects.append(.markRead(topic, upTo: last, by: claimant, as: .read))
         sendBanners(at: now)
         return found.count
-    }
-
-    /// Skips events that are in memory again: they have been claimed already.
-    mutating func recordLateClaims(_ claims: [LateClaim]) {
-        for claim in claims where !events.contains(claim.id) {
-            statistics.count(claim.resolution.outcome)
-            effects.append(.resolve(claim.id, claim.topic, claim.resolution))
-        }
     }
 }

@@ -47,7 +47,9 @@ extension Router {
     /// Publishes the digest that was counted.
     ///
     /// - Returns: its id; `nil`: there is none.
-    mutating func digestsCounted(_ count: DigestCount, at now: Now) throws(Refusal) -> EventID? {
+    mutating func digestsCounted(
+        _ count: DigestCount, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) -> EventID? {
         digests.isCounting = false
         guard count.digests == dueDigests else {
             // Something has begun or ended during the count.
@@ -60,6 +62,7 @@ extension Router {
         case .quiet: break
         case .found(let publication):
             do throws(Refusal) {
+                try load(for: publication, at: now, reader)
                 let id = try publish(publication, at: now)
                 digests.published(id, of: count.digests)
                 return id

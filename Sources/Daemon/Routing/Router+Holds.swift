@@ -3,7 +3,7 @@
 /// Several claimants may hold an event: it is claimed when the first of them confirms, and goes on when the last one has failed.
 extension Router {
     mutating func hold(
-        _ id: EventID, for duration: Duration, by claimant: String, at now: Now
+        _ id: EventID, for duration: Duration, by claimant: String, age: Duration?, at now: Now
     ) throws(Refusal) -> Verdict {
         guard duration > .zero, duration <= limits.maximumHold else {
             throw .limitExceeded(
@@ -13,7 +13,7 @@ extension Router {
         let others = holds[id]
         guard let tracked = events[id], holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
             statistics.recordedClaims += 1
-            note(.provisional, of: id, by: claimant, .recorded, at: now)
+            note(.provisional, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
         guard others.count < limits.holdersOfEvent else {
@@ -67,10 +67,12 @@ extension Router {
     }
 
     /// Records a step that does not decide the event: of a provisional claim, or a claim of a decided event.
+    ///
+    /// - Parameter age: of an event that is not in memory.
     mutating func note(
-        _ step: ClaimForm, of id: EventID, by claimant: String, _ verdict: Verdict, at now: Now
+        _ step: ClaimForm, of id: EventID, by claimant: String, _ verdict: Verdict, age: Duration? = nil, at now: Now
     ) {
-        let latency = events[id].flatMap { $0.latency(at: now.instant) }
+        let latency = events[id].map { $0.latency(at: now.instant) } ?? age
         effects.append(
             .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
     }

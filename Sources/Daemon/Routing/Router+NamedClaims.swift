@@ -3,15 +3,23 @@
 /// An event that has not come yet is awaited. When it comes, it is claimed before there is any banner.
 extension Router {
     /// - Parameter id: the event of this name; `nil` if none is known but those that the router remembers.
-    mutating func claimNamed(_ claim: NamedClaim, event id: EventID?, at now: Now) throws(Refusal) -> Verdict {
+    mutating func claimNamed(
+        _ claim: NamedClaim, event id: EventID?, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) -> Verdict {
         guard let id = id ?? deduplicator.original(of: claim.origin, at: now.uptime) else {
             try awaitEvent(of: claim, at: now)
             return .awaited
         }
+        var age: Duration?
+        do throws(Refusal) {
+            age = try loadToDecide(id, by: claim.claimant, from: claim.place, at: now, reader)
+        } catch .unknownEvent {
+            // The name of an event that was removed or forgotten is known, but there is nothing to claim.
+        }
         try requireKnown(id)
         guard remembers(id) else {
             statistics.recordedClaims += 1
-            note(.named, of: id, by: claim.claimant, .recorded, at: now)
+            note(.named, of: id, by: claim.claimant, .recorded, age: age, at: now)
             return .recorded
         }
         let verdict = applyClaim(id, by: claim.claimant, as: .named, kind: claim.kind, from: claim.place, at: now)
@@ -102,7 +110,7 @@ extension Router {
         insertAwaited(AwaitedClaim(claim, until: expires), of: .program(claim.program))
     }
 
-    /// Its time is over, or the policy does not let it have an effect.
+    /// Its time is over, or it must not have an effect.
     mutating func dropAwaited(_ name: EventName) {
         guard let dropped = awaited.remove(name, in: &owners) else { return }
         effects.append(.dropAwaited(dropped.claim.origin))

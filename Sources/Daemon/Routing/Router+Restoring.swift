@@ -3,9 +3,7 @@ extension Router {
     mutating func restore(_ restoration: Restoration, at now: Now) {
         nextID = max(nextID, EventID(restoration.lastID.rawValue + 1))
         unrestored = restoration.remaining ?? unrestored
-        for origin in restoration.origins {
-            deduplicator.record(origin.subject.origin, as: origin.subject.id, at: now.uptime, left: origin.left)
-        }
+        restoreNames(restoration, at: now)
         restoreQuiet(restoration.quiet, lifted: restoration.liftedSchedules, at: now)
         if !restoration.digests.isEmpty { restoreDigests(restoration.digests) }
         for claim in restoration.awaited { restore(claim, at: now) }
@@ -75,7 +73,7 @@ extension Router {
     }
 
     /// Restores a banner.
-    private mutating func restore(_ banner: RestoredBanner, at now: Now) {
+    mutating func restore(_ banner: RestoredBanner, at now: Now) {
         guard banners.keys[banner.id] == nil else { return }
         let shown = banner.events.filter { events[$0.event.id] == nil }
         guard let newest = shown.last?.event else { return restoreEmpty(banner) }
@@ -108,9 +106,13 @@ extension Router {
                 deadline: accepted, isOfEarlierBoot: age == nil))
     }
 
-    /// Takes a shown event into memory again, because it is claimed, withdrawn or replaced.
-    mutating func recall(_ event: Event, age: Duration?, banner: RestoredBanner?, at now: Now) {
-        guard events[event.id] == nil else { return }
+    /// Takes a shown event into memory again, because it is claimed, withdrawn, snoozed or replaced. Whoever keeps it there adds
+    /// it to those that a late claim can retract.
+    mutating func recall(_ cold: ColdEvent, at now: Now) {
+        let event = cold.event
+        guard events[event.id] == nil, case .shown(var banner, let isShared) = cold.state else { return }
+        // Other events keep it up, unless it is one that this run updates.
+        if isShared, let up = banner, !remembers(up.id, startingWith: up.first) { banner = nil }
         var place = TrackedEvent.Place.gone(banner?.id)
         if let banner, let key = banners.keys[banner.id], remembers(banner.id, startingWith: banner.first) {
             // Newer events are behind the banner too. It is updated for what becomes of this one.
@@ -122,8 +124,7 @@ extension Router {
             banners.show(event.id, in: key)
             place = .shown(key, banner.id)
         }
-        keep(event, age: age, in: place, at: now)
-        keepRetractable(event)
+        keep(event, age: cold.age, in: place, at: now)
     }
 
     /// Whether a banner is up that this run remembers.

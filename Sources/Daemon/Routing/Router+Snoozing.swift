@@ -28,30 +28,57 @@ extension Router {
     public func snoozeEnd(of id: EventID) -> Uptime? { snoozes[id]?.due }
 
     mutating func snooze(
-        _ id: EventID, for duration: Duration, muted: RestoredBanner.Shown?, by caller: String, at now: Now
+        _ id: EventID, for duration: Duration, by caller: String, at now: Now, _ reader: some EventReader
     ) throws(Refusal) {
         guard duration >= limits.minimumSnooze, duration <= limits.maximumSnooze else {
             throw .limitExceeded(
                 "the snooze is \(duration.text); it is \(limits.minimumSnooze.text) to "
                     + "\(limits.maximumSnooze.text), in seconds")
         }
+        let muted = try loadToSnooze(id, at: now, reader)
         try requireKnown(id)
-        guard events[id].map({ !$0.isUndecided }) ?? (muted != nil) else {
+        guard let event = muted?.event ?? events[id].flatMap({ $0.isUndecided ? nil : $0.event }) else {
             throw .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed")
         }
-        if let refusal = roomToSnooze(id, bytes: (events[id]?.event ?? muted?.event)?.memoryCost ?? 0) { throw refusal }
+        if let refusal = roomToSnooze(id, bytes: event.memoryCost) { throw refusal }
         var isUpElsewhere = false
-        if let tracked = events[id] {
-            if case .gone = tracked.place { isUpElsewhere = tracked.event.isShownByPublisher }
+        if let muted {
+            keep(event, age: muted.age, in: .snoozed, at: now)
+        } else {
+            if case .gone = events[existing: id].place { isUpElsewhere = event.isShownByPublisher }
             putAside(id)
-        } else if let muted {
-            keep(muted.event, age: muted.age, in: .snoozed, at: now)
         }
         events[existing: id].isSnoozed = true
         note(.snooze, of: id, by: caller, .recorded, at: now)
         if isUpElsewhere { decide(events[existing: id], Resolution(.muted)) }
         beginSnooze(of: id, until: now.uptime + duration)
         sendBanners(at: now)
+    }
+
+    /// Takes in an event that was shown long ago or by an earlier run.
+    ///
+    /// - Returns: the event, if it is muted: such events are not kept in memory.
+    private mutating func loadToSnooze(
+        _ id: EventID, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) -> ColdEvent? {
+        guard !events.contains(id) else { return nil }
+        try restoreBanners(at: now, reader)
+        guard let cold = try cold(id, at: now, reader) else { return nil }
+        func refusal(_ outcome: Outcome, isRead: Bool) -> Refusal {
+            .invalidEvent(
+                "event \(id) is \(outcome.rawValue)\(isRead ? " and read" : ""); only an unread event that is shown or muted "
+                    + "can be snoozed")
+        }
+        switch cold.state {
+        case .shown:
+            recall(cold, at: now)
+            keepRetractable(cold.event)
+            return nil
+        case .unseen(.muted): return cold
+        case .unseen(let outcome): throw refusal(outcome, isRead: false)
+        case .decided(let outcome, let isRead): throw refusal(outcome, isRead: isRead)
+        case .undecided: return nil
+        }
     }
 
     private func roomToSnooze(_ id: EventID, bytes: Int) -> Refusal? {

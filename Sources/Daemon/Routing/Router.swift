@@ -133,7 +133,11 @@ public struct Router {
     var values = LiveValues()
     var tombstones = Tombstones()
     /// This device, which names what has no global name of its own. Empty where it is not known.
-    public var device = ""
+    public var device = "" {
+        didSet { ownSource = Origin.source(of: device) }
+    }
+    /// The source in the names that it gives.
+    private(set) var ownSource = ""
     var awaited = AwaitedClaims()
 
     // Windows and banners.
@@ -203,16 +207,8 @@ public struct Router {
     /// The same for a router that an object holds. It changes nothing. It is `mutating` because Swift would copy the whole router
     /// before a call that is not.
     public mutating func remembersInPlace(_ id: EventID) -> Bool { events.contains(id) }
-    /// Whether the newest event with this `collapse` is in memory.
-    public func remembers(_ key: CollapseKey) -> Bool { collapsing[key] != nil }
-    /// Whether the event with this global id is surely known. One that is not may be in the journal.
-    public func remembers(_ origin: Origin, at now: Now) -> Bool { deduplicator.knows(origin, at: now.uptime) }
     /// Whether something is kept until the next `Input.stored`, in case events cannot be stored.
     public var awaitsStored: Bool { !replacements.isEmpty || digests.unstored != nil || awaited.hasTaken }
-    /// The event or the removal that is surely known by this global id.
-    public func event(named origin: Origin, at now: Now) -> EventID? { deduplicator.known(origin, at: now.uptime) }
-    /// The claim of an event that has not come yet.
-    public func awaitedClaim(of name: EventName) -> NamedClaim? { awaited.isEmpty ? nil : awaited[name]?.claim }
     /// All claims of events that have not come yet, in no particular order.
     public var awaitedClaims: [AwaitedClaim] { awaited.all }
     /// How many these are.
@@ -273,13 +269,16 @@ public struct Router {
 
     /// Handles a call.
     ///
+    /// - Parameter reader: reads what is not in memory.
     /// - Returns: the answer, which leaves before what follows from it, and what the shell must do, in order. A call that is
     ///   refused may have effects too, such as arming a timer.
-    public mutating func handle(_ call: Call, at now: Now) -> (reply: Result<Reply, Refusal>, effects: [Effect]) {
+    public mutating func handle(
+        _ call: Call, at now: Now, reading reader: some EventReader = NoEvents()
+    ) -> (reply: Result<Reply, Refusal>, effects: [Effect]) {
         effects.reserveCapacity(Self.usualEffects)
         let reply: Result<Reply, Refusal>
         do throws(Refusal) {
-            reply = .success(try answer(call, at: now))
+            reply = .success(try answer(call, at: now, reader))
         } catch {
             statistics.refused += 1
             reply = .failure(error)
@@ -287,31 +286,57 @@ public struct Router {
         return (reply, takeEffects(at: now))
     }
 
-    private mutating func answer(_ call: Call, at now: Now) throws(Refusal) -> Reply {
+    private mutating func answer(
+        _ call: Call, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) -> Reply {
         switch call {
-        case .published(let publication): return .accepted(try publish(publication, at: now))
+        case .published(let publication):
+            try load(for: publication, at: now, reader)
+            return .accepted(try publish(publication, at: now))
         case .claimed(let id, let claimant, let action):
-            return .verdict(try claim(id, by: claimant, pressing: action, at: now))
-        case .claimedNamed(let claim, let id): return .verdict(try claimNamed(claim, event: id, at: now))
+            let age = try loadToDecide(id, by: claimant, at: now, reader)
+            return .verdict(try claim(id, by: claimant, pressing: action, age: age, at: now))
+        case .claimedNamed(let claim, let id):
+            return .verdict(try claimNamed(claim, event: id, at: now, reader))
+        case .claimedCold(let event, let claimant, let form):
+            recall(event, at: now)
+            guard remembers(event.event.id) else { return .verdict(.recorded) }
+            let verdict = applyClaim(event.event.id, by: claimant, as: form, at: now)
+            sendBanners(at: now)
+            return .verdict(verdict)
         case .claimedProvisionally(let id, let duration, let claimant):
-            return .verdict(try hold(id, for: duration, by: claimant, at: now))
-        case .completed(let id, let claimant): try complete(id, by: claimant, at: now)
-        case .released(let id, let claimant): try release(id, by: claimant, at: now)
-        case .withdrawn(let id, let publisher): try withdraw(id, by: publisher, at: now)
-        case .passed(let id, let caller): try pass(id, by: caller, at: now)
+            let age = try cold(id, at: now, reader)?.age
+            return .verdict(try hold(id, for: duration, by: claimant, age: age, at: now))
+        case .completed(let id, let claimant):
+            _ = try cold(id, at: now, reader)
+            try complete(id, by: claimant, at: now)
+        case .released(let id, let claimant):
+            _ = try cold(id, at: now, reader)
+            try release(id, by: claimant, at: now)
+        case .withdrawn(let id, let publisher):
+            _ = try loadToDecide(id, by: publisher, at: now, reader)
+            try withdraw(id, by: publisher, at: now)
+        case .passed(let id, let caller):
+            _ = try cold(id, at: now, reader)
+            try pass(id, by: caller, at: now)
         case .topicClaimed(let topic, let grace, let claimant):
+            try load(topic, at: now, reader)
             return .count(try claimTopic(topic, grace: grace, by: claimant, at: now))
         case .markedRead(let topic, let last, let claimant):
+            try load(topic, at: now, reader)
             return .count(markRead(topic, upTo: last, by: claimant, at: now))
         case .screenOpened(let topic, let options, let owner):
+            try restoreBanners(at: now, reader)
             return .screen(try openScreen(topic, options, by: owner, at: now))
-        case .screenUpdated(let id, let options, let caller): try updateScreen(id, options, by: caller, at: now)
+        case .screenUpdated(let id, let options, let caller):
+            try restoreBanners(at: now, reader)
+            try updateScreen(id, options, by: caller, at: now)
         case .screenClosed(let id, let caller): try closeScreen(id, by: caller, at: now)
         case .pausedFor(let duration): pause(for: duration, at: now)
         case .muted(let topic, let duration): try mute(topic, for: duration, at: now)
-        case .snoozed(let id, let duration, let muted, let caller):
-            try snooze(id, for: duration, muted: muted, by: caller, at: now)
-        case .digestsCounted(let count): return try digestsCounted(count, at: now).map { .accepted($0) } ?? .done
+        case .snoozed(let id, let duration, let caller): try snooze(id, for: duration, by: caller, at: now, reader)
+        case .digestsCounted(let count):
+            return try digestsCounted(count, at: now, reader).map { .accepted($0) } ?? .done
         }
         return .done
     }
@@ -323,16 +348,13 @@ public struct Router {
         effects.reserveCapacity(Self.usualEffects)
         switch happening {
         case .restored(let events): restore(events, at: now)
-        case .awaitedDenied(let name): dropAwaited(name)
         case .awaitedForgotten: forgetAwaited()
-        case .recalled(let event, let age, let banner): recall(event, age: age, banner: banner, at: now)
         case .stored:
             replacements = []
             digests.stored()
             awaited.stored()
         case .notStored(let ids): dropUnstored(ids, at: now)
         case .forgotten(let ids): forget(ids, at: now)
-        case .claimedLate(let claims): recordLateClaims(claims)
         case .identified(let name, let program, let hasLeft): identify(name, as: program, hasLeft: hasLeft)
         case .peerLeft(let name): peerLeft(name, at: now)
         case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)

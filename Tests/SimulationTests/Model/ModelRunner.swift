@@ -6,6 +6,13 @@ struct Disagreement: Error, CustomStringConvertible {
     let description: String
 }
 
+/// The journal of a script: what a snooze of a muted event finds.
+private struct MutedEvent: EventReader {
+    let cold: ColdEvent?
+
+    func event(_ id: EventID) -> ColdEvent? { cold }
+}
+
 /// Runs a script through both routers, with a clock, timers and a notification server that are all of its own making.
 struct ModelRunner {
     struct Call {
@@ -132,10 +139,9 @@ struct ModelRunner {
         case .snooze(let label, let time, let peer):
             let id = event(label)
             let loaded = router.remembers(id) ? nil : muted[id]
-            try both(
-                .snoozed(
-                    id, for: time,
-                    muted: loaded.map { RestoredBanner.Shown($0.event, age: moment.instant - $0.accepted) }, by: peer))
+            reference.muted = loaded.map { ($0.event, moment.instant - $0.accepted) }
+            let cold = reference.muted.map { ColdEvent($0.event, age: $0.age, .unseen(.muted)) }
+            try both(.snoozed(id, for: time, by: peer), reading: MutedEvent(cold: cold))
         case .reconfigure(let index): try reconfigure(index)
         case .serverAppears, .serverVanishes, .serverIsPrompt, .callsLeave, .answer, .answerStale, .closeBanner, .press:
             try takeServer(step)
@@ -221,9 +227,11 @@ struct ModelRunner {
     }
 
     @discardableResult
-    mutating func both(_ call: Routing.Call) throws(Disagreement) -> [Observed] {
+    mutating func both(
+        _ call: Routing.Call, reading reader: some EventReader = NoEvents()
+    ) throws(Disagreement) -> [Observed] {
         let expected = reference.handle(call, at: moment)
-        let (reply, effects) = router.handle(call, at: moment)
+        let (reply, effects) = router.handle(call, at: moment, reading: reader)
         return try compare(.call(call), [Observed(reply)], effects, expected)
     }
 

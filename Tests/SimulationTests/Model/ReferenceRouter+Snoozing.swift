@@ -8,7 +8,7 @@ extension ReferenceRouter {
             .sorted { $0.id < $1.id }
     }
 
-    mutating func snooze(_ id: EventID, for time: Duration, muted: RestoredBanner.Shown?, by peer: String) {
+    mutating func snooze(_ id: EventID, for time: Duration, by peer: String) {
         if time < limits.minimumSnooze || time > limits.maximumSnooze { return refuse("LimitExceeded") }
         guard isKnown(id) else { return refuse("UnknownEvent") }
         if item(id).map(\.isOpen) ?? (muted == nil) { return refuse("InvalidEvent") }

@@ -202,6 +202,9 @@ struct ReferenceRouter {
     /// The calls to the server that were made in this turn.
     var newCalls: [BannerCall] = []
 
+    /// The muted event that the next snooze is about, where the journal has it.
+    var muted: (event: Event, age: Duration)?
+
     init(_ configuration: World.Configuration, limits: Limits, firstID: EventID) {
         self.configuration = configuration
         self.limits = limits
@@ -228,7 +231,8 @@ struct ReferenceRouter {
         case .pausedFor(let time): pause(for: time)
         case .muted(let topic, let time): mute(topic, for: time)
         case .digestsCounted(let count): digestsCounted(count)
-        case .snoozed(let id, let time, let muted, let peer): snooze(id, for: time, muted: muted, by: peer)
+        case .snoozed(let id, let time, let peer): snooze(id, for: time, by: peer)
+        case .claimedCold: preconditionFailure("scripts run without a journal")
         case .withdrawn(let id, let peer): withdraw(id, by: peer)
         }
         return end()
@@ -237,7 +241,6 @@ struct ReferenceRouter {
     mutating func handle(_ happening: Happening, at now: Now) -> (observed: [Observed], calls: [BannerCall]) {
         begin(at: now)
         switch happening {
-        case .awaitedDenied(let name): endAwait(name)
         case .peerLeft(let peer):
             peerLeft(peer)
             if programs[peer] != nil { gone.insert(peer) }
@@ -269,7 +272,7 @@ struct ReferenceRouter {
             takeBackDigests(ids)
         case .forgotten(let ids): for id in ids { forget(id) }
         case .awaitedForgotten: awaited = []
-        case .restored, .recalled, .claimedLate: preconditionFailure("scripts run without a journal")
+        case .restored: preconditionFailure("scripts run without a journal")
         }
         return end()
     }

@@ -34,8 +34,6 @@ extension Simulation {
             witness.called(call.call, isRecovering: isRecovering, at: wall - wallSteps)
             do throws(Refusal) {
                 switch call.request {
-                case .call(.snoozed(let id, let time, _, let peer)):
-                    try daemon.snooze(id, for: time, by: peer, for: call.message)
                 case .call(.claimedNamed(let claim, _)): try claimNamed(claim, call, daemon)
                 case .call(let made): try daemon.answer(made, to: call.message)
                 case .forget(let topic, let last):
@@ -73,7 +71,7 @@ extension Simulation {
         options.expires = claim.left.map { wall + $0.microseconds }
         call.known = try daemon.knownEvent(named: claim.origin)
         let claim = daemon.namedClaim(of: claim.origin, options, by: call.peer, identity: [])
-        try daemon.claimNamed(claim, event: call.known, for: call.message)
+        try daemon.answer(.claimedNamed(claim, event: call.known), to: call.message)
     }
 
     // MARK: Time

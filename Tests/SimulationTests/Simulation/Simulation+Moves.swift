@@ -43,7 +43,7 @@ extension Simulation {
         case .desktop(let flag): incoming.append(.desktop(flag))
         case .pause(let time): call(World.peers[0], .pausedFor(time))
         case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
-        case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, muted: nil, by: peer))
+        case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, by: peer))
         // The daemon tells them by the clock, counts by itself, and ends its turns.
         case .schedules, .countDigests, .callsLeave: break
         case .reconfigure(let index):

@@ -122,7 +122,7 @@ final class Witness {
             }
         case .reply(.success(.done), let call):
             if case .completed(let id, _) = call.call { claimed(id, .suppressed, isDegraded) }
-            if case .snoozed(let id, _, _, _) = call.call {
+            if case .snoozed(let id, _, _) = call.call {
                 counts.snoozed += 1
                 snoozed.insert(id)
             }

@@ -8,7 +8,9 @@ import Testing
 struct BrokenDiskTests {
     @Test func aClaimOfAnEventThatCannotBeLookedUpIsRefused() {
         let bus = SlowBus { $0.condition = .broken }
-        let refusal = #expect(throws: Refusal.self) { try bus.daemon.load(EventID(1), toDecide: true) }
+        let refusal = #expect(throws: Refusal.self) {
+            try bus.daemon.answer(.claimed(EventID(1), by: ":1.2"), to: bus.calls.make())
+        }
         guard case .storageUnavailable(let text)? = refusal else {
             Issue.record("\(String(describing: refusal))")
             return
@@ -20,7 +22,9 @@ struct BrokenDiskTests {
         let bus = SlowBus()
         bus.keepMuted(1)
         bus.disk.condition = .broken
-        let refusal = #expect(throws: Refusal.self) { try bus.daemon.load(EventID(1), toDecide: true) }
+        let refusal = #expect(throws: Refusal.self) {
+            try bus.daemon.answer(.claimed(EventID(1), by: ":1.2"), to: bus.calls.make())
+        }
         guard case .storageUnavailable? = refusal else {
             Issue.record("\(String(describing: refusal))")
             return
@@ -34,8 +38,10 @@ struct BrokenDiskTests {
         bus.publish(World.topics[0], window: .seconds(60))
         bus.endTurn()
         #expect(!bus.daemon.storage.degradation.isEmpty)
-        try bus.daemon.load(EventID(1), toDecide: true)
-        let unknown = #expect(throws: Refusal.self) { try bus.daemon.load(EventID(2), toDecide: true) }
+        try bus.daemon.answer(.claimed(EventID(1), by: ":1.2"), to: bus.calls.make())
+        let unknown = #expect(throws: Refusal.self) {
+            try bus.daemon.answer(.claimed(EventID(2), by: ":1.2"), to: bus.calls.make())
+        }
         guard case .unknownEvent? = unknown else {
             Issue.record("\(String(describing: unknown))")
             return

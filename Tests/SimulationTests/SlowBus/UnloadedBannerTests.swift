@@ -97,7 +97,7 @@ struct UnloadedBannerTests {
             reads += 1
             if reads == 2 { disk.condition = .broken }
         }
-        #expect(throws: Refusal.self) { try bus.daemon.loadBanners() }
+        #expect(throws: Refusal.self) { try bus.daemon.restoreBanners() }
         bus.disk.onRead = {}
         bus.disk.condition = .well
         bus.endTurn()

@@ -119,7 +119,6 @@ indirect enum Request {
     case route(Call)
     case claimNamed(Origin, NamedClaimOptions)
     case press(EventID, action: String)
-    case snooze(EventID, for: Duration)
     case forget(TopicPrefix, upTo: EventID)
     case setPaused(Bool)
     /// For a reply that may be long.
@@ -173,7 +172,7 @@ extension BusCodec {
             case .diagnose: .diagnose
             case .mute: .route(.muted(try prefix(call), for: try seconds(call)))
             case .pause: .route(.pausedFor(try seconds(call)))
-            case .snooze: .snooze(try event(call), for: try seconds(call))
+            case .snooze: .route(.snoozed(try event(call), for: try seconds(call), by: call.sender))
             case .forget: .forget(try prefix(call), upTo: try event(call))
             }
         }

@@ -29,7 +29,7 @@ extension RouterInterface {
         case .route(.published(let publication)): .topic(publication.topic)
         case .route(.claimed(let id, _, _)), .route(.withdrawn(let id, _)), .route(.claimedProvisionally(let id, _, _)),
             .route(.completed(let id, _)), .route(.released(let id, _)), .route(.passed(let id, _)), .press(let id, _),
-            .snooze(let id, _):
+            .route(.snoozed(let id, _, _)):
             try topic(of: id, by: caller, access)
         case .claimNamed(let origin, _):
             if let id = try daemon.knownEvent(named: origin) { try topic(of: id, by: caller, access) } else { nil }
@@ -38,7 +38,8 @@ extension RouterInterface {
             .prefix(topic)
         case .route(.screenUpdated(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
         case .route(.pausedFor), .setPaused: .prefix(.all)
-        case .route(.screenClosed), .route(.claimedNamed), .route(.snoozed), .route(.digestsCounted), .read, .history,
+        case .route(.screenClosed), .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
+            .history,
             .awaitChanges, .render, .explain, .diagnose:
             nil
         }

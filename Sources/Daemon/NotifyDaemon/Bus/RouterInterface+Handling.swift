@@ -17,9 +17,8 @@ extension RouterInterface {
             let identity = daemon.policy.rules.isEmpty ? [] : host.callers.caller(caller).fields
             let id = try daemon.knownEvent(named: origin)
             let claim = daemon.namedClaim(of: origin, options, by: caller, identity: identity)
-            try daemon.claimNamed(claim, event: id, for: message)
+            try daemon.answer(.claimedNamed(claim, event: id), to: message)
         case .press(let id, let action): try daemon.press(action, of: id, by: caller, for: message)
-        case .snooze(let id, let time): try daemon.snooze(id, for: time, by: caller, for: message)
         case .forget(let topic, let last): try daemon.forget(topic, upTo: last, by: caller, for: message)
         case .setPaused(let isPaused):
             daemon.handle(.paused(isPaused))

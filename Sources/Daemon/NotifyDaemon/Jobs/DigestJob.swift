@@ -51,7 +51,6 @@ final class DigestJob: Job {
         guard count.tally.count > 0 else { return end(count.digests, .none, daemon) }
         guard count.isAnyHeard else { return end(count.digests, .quiet, daemon) }
         let publication = count.tally.publication(received: daemon.clock.wall)
-        try daemon.loadReplaced(by: publication)
         return end(count.digests, .found(publication), daemon)
     }
 

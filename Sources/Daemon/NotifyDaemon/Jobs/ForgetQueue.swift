@@ -189,7 +189,7 @@ extension Daemon {
     ) throws(Refusal) {
         // A full disk is tried again after the commit of this turn.
         guard storage.canDelete || storage.isDiskFull else { throw .storageUnavailable(storage.degradation) }
-        try loadBanners()
+        try restoreBanners()
         // An event that has not come has no topic yet, so only all of them can be meant.
         let isAll = topic == .all && last == EventID(0)
         let last = last == EventID(0) ? router.lastID : min(last, router.lastID)

@@ -174,22 +174,17 @@ final class ReadMarks: Job {
         _ event: StoredEvent, _ decision: StoredDecision, _ mark: MarkReadJob, _ portion: inout Batch,
         in daemon: Daemon
     ) throws(Refusal) {
-        let (storage, server) = (daemon.storage, daemon.server)
-        let age = daemon.clock.age(of: event)
-        if let number = decision.banner, decision.server == server.holder {
+        let cold: ColdEvent
+        if let number = decision.banner, decision.server == daemon.server.holder {
             // Whether it is the last event of the banner depends on the entries of the others.
             let name = decision.shownWith?.rawValue ?? UInt64(number)
             if !portion.banners.insert(name).inserted { daemon.endTurn() }
-            if let banner = try storage.bannerStillUp(event.id, decision, server: server, router: daemon.router) {
-                let recalled = storage.event(event, routes: daemon.configuration.routes)
-                daemon.handle(.recalled(recalled, age: age, banner: banner))
-                daemon.handle(.claimed(event.id, by: mark.claimant))
-                return
-            }
+            cold = try daemon.cold(event)
+        } else {
+            cold = ColdEvent(
+                daemon.storage.event(event, routes: daemon.configuration.routes), age: daemon.clock.age(of: event),
+                .shown(nil, isShared: false))
         }
-        var resolution = Resolution(.retracted, claimant: mark.claimant, latency: age)
-        resolution.form = mark.form
-        resolution.verdict = Appearance.isOwnBanner(event.appearance) ? .retracted : .recorded
-        daemon.handle(.claimedLate([LateClaim(event.id, event.topic, resolution)]))
+        daemon.handle(.claimedCold(cold, by: mark.claimant, as: mark.form))
     }
 }

@@ -62,7 +62,7 @@ final class Recovery: Job {
             }
             restoration.remaining = ids.count
             restoration.snoozes = try storage.restoredSnoozes(routes: daemon.configuration.routes, at: clock)
-            restoration.awaited = try storage.restoredAwaited(at: clock) { daemon.name(of: $0) }
+            restoration.awaited = try storage.restoredAwaited(at: clock) { daemon.router.name(of: $0) }
             server.inherit(bannerIDs)
             restoration.banners = daemon.restoration(of: try banners(from: storage)).banners
             (isRestored, isUnderWay) = (true, true)
@@ -148,10 +148,10 @@ final class Recovery: Job {
 
     /// Filters events that are announced early because a call refers to them. An event that was announced and decided
     /// in this run may still be undecided on disk.
-    func take(_ events: [StoredEvent], except isKnown: (EventID) -> Bool) -> [StoredEvent] {
-        let unknown = events.filter { !isKnown($0.id) && isToCome($0.id) }
-        outOfTurn.formUnion(unknown.map(\.id))
-        return unknown
+    func take(_ events: [StoredEvent]) -> [StoredEvent] {
+        let awaited = events.filter { isToCome($0.id) }
+        outOfTurn.formUnion(awaited.map(\.id))
+        return awaited
     }
 
     private func isToCome(_ id: EventID) -> Bool {

@@ -71,7 +71,6 @@ final class Rescue: Job {
 
     private func publish(_ publication: Publication, in daemon: Daemon) throws(Refusal) {
         waiting = publication
-        try daemon.loadReplaced(by: publication)
         guard case .success(.accepted(let id)) = daemon.handle(.published(publication)) else { return }
         waiting = nil
         published = (id, publication)

@@ -150,20 +150,21 @@ extension Storage {
         }
     }
 
-    /// An event's banner, without its events, if it may still be up, and either shows no other event or is one that the router
-    /// remembers.
+    /// An event's banner, without its events, if it may still be up, and whether it shows others too.
+    ///
+    /// - Parameter server: the identity of the current server.
     func bannerStillUp(
-        _ id: EventID, _ decision: StoredDecision, server: NotificationServer, router: Router
-    ) throws(Refusal) -> RestoredBanner? {
-        guard let first = decision.shownWith else { return nil }
+        _ id: EventID, _ decision: StoredDecision, on server: String?
+    ) throws(Refusal) -> (banner: RestoredBanner?, isShared: Bool) {
+        guard let first = decision.shownWith else { return (nil, false) }
         return try read { journal throws(JournalError) in
-            guard let banner = try journal.banner(startingWith: first), banner.server == server.identity,
+            guard let banner = try journal.banner(startingWith: first), banner.server == server,
                 !hasUnwrittenEnd(of: banner.number)
-            else { return nil }
+            else { return (nil, false) }
             let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
-            if isShared, !router.remembers(BannerID(banner.number), startingWith: banner.first) { return nil }
-            return RestoredBanner(
+            let restored = RestoredBanner(
                 BannerID(banner.number), first: banner.first, isSummary: banner.isSummary, events: [])
+            return (restored, isShared)
         }
     }
 }

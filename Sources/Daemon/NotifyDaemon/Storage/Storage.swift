@@ -21,8 +21,8 @@ final class Storage {
 
     /// Why the journal cannot be written, or its index does not take what the log has; empty while all is well.
     private(set) var degradation = ""
-    /// Called when that changes.
-    var onDegradation: (String) -> Void = { _ in }
+    /// Called when that changes, also while the journal is read.
+    var onDegradation: () -> Void = {}
 
     /// How long decided events stay. A change applies at the end of the turn.
     var retention = Retention() {
@@ -116,9 +116,10 @@ final class Storage {
     /// Whether an event of this turn is not on disk, and may be refused.
     func isUnconfirmed(_ id: EventID) -> Bool { refusedInTurn.contains(id) || pendingEvent(id) != nil }
 
-    /// Whether this turn has decided an event, which the file does not say yet.
-    func hasPendingDecision(of id: EventID) -> Bool {
-        pending.contains { if case .decided(id, _) = $0 { true } else { false } }
+    /// What this turn has decided of an event, which the file does not say yet.
+    func pendingDecision(of id: EventID) -> StoredDecision? {
+        for case .decided(id, let decision) in pending.reversed() { return decision }
+        return nil
     }
 
     /// Whether a banner is gone, which the file does not say yet.
@@ -246,7 +247,7 @@ final class Storage {
             degradation = ""
             isDiskFull = false
             logger.record(.journalRecovered)
-            onDegradation("")
+            onDegradation()
         } catch {
             if journal == nil { journal = try? disk.openJournalForReading() }
             if journal?.indexFailure == nil { journal?.stopWriting() }
@@ -341,7 +342,7 @@ final class Storage {
         guard words != degradation else { return }
         degradation = words
         logger.record(.journalFailed, ["directory": "\(disk.name)", "error": "\(reason)"])
-        onDegradation(words)
+        onDegradation()
     }
 
     /// Does a portion of the journal's own work, after a turn.

@@ -1,0 +1,216 @@
+import NotifyText
+
+/// What the shell knows and the router does not: the events that are only stored, and what the policy says of a claim.
+///
+/// The router asks while it handles a call. Before a call about an event that is not in memory (`Router.isCold`), the shell
+/// stores what this turn has decided, so that it is read.
+public protocol EventReader {
+    /// A stored event. `nil`: nothing is known of it but what the router remembers.
+    ///
+    /// - Throws: `.unknownEvent` if it is not kept, `.storageUnavailable` if it cannot be read.
+    func event(_ id: EventID) throws(Refusal) -> ColdEvent?
+    /// The undecided or shown event in whose place a new one with this key comes.
+    func event(replacedBy key: CollapseKey) throws(Refusal) -> ColdEvent?
+    /// The event with a global id, or the removal or forgotten event that had it.
+    func event(named origin: Origin) throws(Refusal) -> EventID?
+    /// The undecided events at or below a topic that are not restored yet.
+    func undecided(_ topic: TopicPrefix) throws(Refusal) -> Restoration
+    /// The banners that are not restored yet.
+    func banners() throws(Refusal) -> Restoration
+    /// The global ids of recent events that are not restored yet.
+    func globalIDs() throws(Refusal) -> Restoration
+    /// Whether the claim of an event that had not come may have an effect at the topic at which it comes.
+    func permits(_ claim: NamedClaim, at topic: Topic) -> Bool
+}
+
+/// A stored event that is not in memory.
+public struct ColdEvent: Sendable {
+    /// Where it is on its way.
+    public enum State: Sendable {
+        /// An earlier run left it undecided: how to restore it.
+        case undecided(Restoration)
+        /// It was shown. The banner is the one that shows it, without its events, if it may still be up.
+        case shown(RestoredBanner?, isShared: Bool)
+        /// It has an outcome and nobody has seen it: silent, muted or expired.
+        case unseen(Outcome)
+        /// Any other outcome.
+        case decided(Outcome, isRead: Bool)
+    }
+
+    /// The event, with the route that its topic has in the current configuration.
+    public let event: Event
+    /// How long ago it was accepted; `nil` for an event of an earlier boot.
+    public let age: Duration?
+    /// What is known of its decision.
+    public let state: State
+
+    public init(_ event: Event, age: Duration?, _ state: State) {
+        self.event = event
+        self.age = age
+        self.state = state
+    }
+}
+
+extension EventReader {
+    /// Nothing is known of any event.
+    public func event(_ id: EventID) throws(Refusal) -> ColdEvent? { nil }
+    /// No event has the key.
+    public func event(replacedBy key: CollapseKey) throws(Refusal) -> ColdEvent? { nil }
+    /// No event has the name.
+    public func event(named origin: Origin) throws(Refusal) -> EventID? { nil }
+    /// No event is to be restored.
+    public func undecided(_ topic: TopicPrefix) throws(Refusal) -> Restoration { Restoration() }
+    /// No banner is to be restored.
+    public func banners() throws(Refusal) -> Restoration { Restoration() }
+    /// No name is to be restored.
+    public func globalIDs() throws(Refusal) -> Restoration { Restoration() }
+    /// Every claim may have an effect.
+    public func permits(_ claim: NamedClaim, at topic: Topic) -> Bool { true }
+}
+
+/// A reader for a router that has all its events in memory.
+public struct NoEvents: EventReader {
+    public init() {}
+}
+
+/// Takes into memory what a call is about.
+extension Router {
+    /// Whether a call is about an event that is not in memory, or about topics whose events are not all in memory.
+    /// It is `mutating` because Swift would copy the whole router that an object holds before a call that is not.
+    public mutating func isCold(_ call: Call) -> Bool {
+        switch call {
+        case .claimed(let id, _, _), .claimedNamed(_, let id?), .claimedProvisionally(let id, _, _),
+            .completed(let id, _), .released(let id, _), .withdrawn(let id, _), .passed(let id, _),
+            .snoozed(let id, _, _):
+            !events.contains(id)
+        case .topicClaimed, .markedRead: unrestored > 0
+        case .published, .claimedNamed, .claimedCold, .screenOpened, .screenUpdated, .screenClosed, .pausedFor, .muted,
+            .digestsCounted:
+            false
+        }
+    }
+
+    /// Reads an event that is not in memory, and takes it in if an earlier run left it undecided.
+    mutating func cold(_ id: EventID, at now: Now, _ reader: some EventReader) throws(Refusal) -> ColdEvent? {
+        guard !events.contains(id), let cold = try reader.event(id) else { return nil }
+        if case .undecided(let restoration) = cold.state { restore(restoration, at: now) }
+        return cold
+    }
+
+    /// Takes in an event for a call that may decide it. An event that was shown is only taken in for such a call, because
+    /// whether it is the last one of its banner may change later. One that nobody has seen is read now.
+    ///
+    /// - Returns: how long ago an event that stays out of memory was accepted.
+    mutating func loadToDecide(
+        _ id: EventID, by claimant: String, from place: ClaimPlace = ClaimPlace(), at now: Now,
+        _ reader: some EventReader
+    ) throws(Refusal) -> Duration? {
+        guard !events.contains(id) else { return nil }
+        try restoreBanners(at: now, reader)
+        guard let cold = try cold(id, at: now, reader) else { return nil }
+        switch cold.state {
+        case .shown: recall(cold, at: now)
+        case .unseen: effects.append(.read(id, by: claimant, from: place))
+        case .undecided, .decided: break
+        }
+        return cold.age
+    }
+
+    /// Takes in all that is undecided or shown at or below a topic.
+    mutating func load(_ topic: TopicPrefix, at now: Now, _ reader: some EventReader) throws(Refusal) {
+        try restoreBanners(at: now, reader)
+        if unrestored > 0 { restore(try reader.undecided(topic), at: now) }
+    }
+
+    mutating func restoreBanners(at now: Now, _ reader: some EventReader) throws(Refusal) {
+        for banner in try reader.banners().banners { restore(banner, at: now) }
+    }
+
+    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a claim
+    /// that has come before it.
+    mutating func load(for publication: Publication, at now: Now, _ reader: some EventReader) throws(Refusal) {
+        let origin = publication.options.origin
+        if origin.isGlobalID {
+            try requireGivenName(origin)
+            restoreNames(try reader.globalIDs(), at: now)
+            if !deduplicator.knows(origin, at: now.uptime), let id = try stored(origin, reader) {
+                deduplicator.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
+            }
+        }
+        if let key = publication.options.collapse.map({ CollapseKey(topic: publication.topic, text: $0) }),
+            collapsing[key] == nil
+        {
+            try restoreBanners(at: now, reader)
+            if collapsing[key] == nil, let earlier = try reader.event(replacedBy: key) {
+                if case .undecided(let restoration) = earlier.state {
+                    restore(restoration, at: now)
+                } else {
+                    recall(earlier, at: now)
+                    keepRetractable(earlier.event)
+                }
+            }
+        }
+        if let claim = awaitedClaim(of: nextID, origin), !reader.permits(claim, at: publication.topic) {
+            dropAwaited(claim.name)
+        }
+    }
+
+    // MARK: Global names
+
+    /// The event of a global name, or the removal or forgotten event that had it.
+    public mutating func event(
+        named origin: Origin, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) -> EventID? {
+        restoreNames(try reader.globalIDs(), at: now)
+        if let id = deduplicator.known(origin, at: now.uptime) { return id }
+        return try stored(origin, reader)
+    }
+
+    private func stored(_ origin: Origin, _ reader: some EventReader) throws(Refusal) -> EventID? {
+        if let id = ownID(origin), id < nextID, try isUnnamed(id, reader) { return id }
+        return try reader.event(named: origin)
+    }
+
+    /// The name of an event that has not come. One that this device publishes without source and event-id gets a later id.
+    public func name(of origin: Origin) -> EventName {
+        guard let id = ownID(origin), id >= nextID else { return .origin(origin) }
+        return .own(id)
+    }
+
+    mutating func restoreNames(_ names: Restoration, at now: Now) {
+        for name in names.origins {
+            deduplicator.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
+        }
+    }
+
+    /// Whether there is such an event and it has no source and event-id.
+    private func isUnnamed(_ id: EventID, _ reader: some EventReader) throws(Refusal) -> Bool {
+        if let event = events[id]?.event { return !event.origin.isGlobalID }
+        do throws(Refusal) {
+            return try reader.event(id)?.event.origin.isGlobalID == false
+        } catch .unknownEvent {
+            return false
+        }
+    }
+
+    /// Whether a name is one that this device gives to events without a name of their own.
+    private func isOwn(_ origin: Origin) -> Bool {
+        !device.isEmpty && origin.source?.hasBytes(of: ownSource) == true
+    }
+
+    /// The id in the name of an event that this device published without source and event-id.
+    private func ownID(_ origin: Origin) -> EventID? {
+        guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes
+        else { return nil }
+        return EventID(number)
+    }
+
+    /// A name of this device that is not given yet would later be that of two events. One of an event that is lost is accepted.
+    private func requireGivenName(_ origin: Origin) throws(Refusal) {
+        guard isOwn(origin) else { return }
+        if let id = ownID(origin), id < nextID { return }
+        throw .invalidEvent(
+            "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is no event "
+                + "of it: names of this device are given by it; leave out both options, or choose another source")
+    }
+}
