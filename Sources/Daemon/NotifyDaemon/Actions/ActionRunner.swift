@@ -153,10 +153,8 @@ final class ActionRunner {
             parameters.appendContainer("v", "s") { $0.append(event.topic.description) }
         }
         call.appendContainer("a", "{sv}") { platform in
-            if let token {
-                platform.appendEntry("activation-token", "s") { $0.append(token) }
-                platform.appendEntry("desktop-startup-id", "s") { $0.append(token) }
-            }
+            platform.appendEntry("activation-token", token)
+            platform.appendEntry("desktop-startup-id", token)
         }
         let data: Logger.Metadata = [
             "event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(action.key)",

@@ -118,7 +118,7 @@ final class BusNotificationLink: NotificationLink {
         message.append(hasButtons ? appearance.actions.flatMap { [$0.key, $0.label] } : [])
         message.appendContainer("a", "{sv}") { hints in
             // Programs that watch the server see by it that this banner has an event.
-            hints.appendEntry("x-notifyd", "b") { $0.append(true) }
+            hints.appendEntry("x-notifyd", true)
             Self.append(appearance, urgency: request.urgency, to: hints)
         }
         // Rounded up, because 0 means that the banner never expires.
@@ -148,22 +148,15 @@ final class BusNotificationLink: NotificationLink {
     }
 
     private static func append(_ appearance: Appearance, urgency: Urgency?, to hints: borrowing BusMessage) {
-        if let urgency { hints.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") } }
-        for (name, flag) in [("resident", appearance.resident), ("transient", appearance.transient)] {
-            guard flag == true else { continue }
-            hints.appendEntry(name, "b") { $0.append(true) }
-        }
-        for (name, value) in [
-            ("category", appearance.category), ("sound-name", appearance.sound),
-            ("desktop-entry", appearance.desktopEntry), ("image-path", appearance.image.map(address)),
-        ] {
-            guard let value else { continue }
-            hints.appendEntry(name, "s") { $0.append(value) }
-        }
+        hints.appendEntry("urgency", urgency?.rawValue, as: "y")
+        hints.appendEntry("resident", appearance.resident == true)
+        hints.appendEntry("transient", appearance.transient == true)
+        hints.appendEntry("category", appearance.category)
+        hints.appendEntry("sound-name", appearance.sound)
+        hints.appendEntry("desktop-entry", appearance.desktopEntry)
+        hints.appendEntry("image-path", appearance.image.map(address))
         // Not in the specification, but dunst, mako, xfce4-notifyd and Plasma draw it as a bar.
-        if let progress = appearance.progress {
-            hints.appendEntry("value", "i") { $0.append(Int32(progress), as: "i") }
-        }
+        hints.appendEntry("value", appearance.progress.map { Int32($0) }, as: "i")
     }
 
     /// GNOME's server is a separate program; the shell shows its banners.

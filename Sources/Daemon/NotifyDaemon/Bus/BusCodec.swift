@@ -66,21 +66,18 @@ struct BusCodec {
         message.append(event.body)
         message.append(event.fields)
         message.appendContainer("a", "{sv}") { info in
-            info.appendEntry("published", "x") { $0.append(event.published, as: "x") }
-            info.appendEntry("sender", "s") { $0.append(event.sender) }
-            let window = announcement.window?.millisecondsRoundedUp ?? 0
-            info.appendEntry("window", "u") { $0.append(window, as: "u") }
-            info.appendEntry("expires", "x") { $0.append(expires, as: "x") }
-            if let urgency = event.urgency ?? event.route.appearance.urgency {
-                info.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
-            }
-            if let silence = announcement.silence { info.appendEntry("silent", "s") { $0.append(silence.decider) } }
-            if announcement.isClaimed { info.appendEntry("claimed", "b") { $0.append(true) } }
-            if let source = event.origin.source { info.appendEntry("source", "s") { $0.append(source) } }
-            if let id = event.origin.eventID { info.appendEntry("event-id", "s") { $0.append(id) } }
-            if let via = event.origin.via { info.appendEntry("via", "s") { $0.append(via) } }
-            if announcement.isReplayed { info.appendEntry("replayed", "b") { $0.append(true) } }
-            if event.retained { info.appendEntry("retained", "b") { $0.append(true) } }
+            info.appendEntry("published", event.published, as: "x")
+            info.appendEntry("sender", event.sender)
+            info.appendEntry("window", announcement.window?.millisecondsRoundedUp ?? 0, as: "u")
+            info.appendEntry("expires", expires, as: "x")
+            info.appendEntry("urgency", (event.urgency ?? event.route.appearance.urgency)?.rawValue, as: "y")
+            info.appendEntry("silent", announcement.silence?.decider)
+            info.appendEntry("claimed", announcement.isClaimed)
+            info.appendEntry("source", event.origin.source)
+            info.appendEntry("event-id", event.origin.eventID)
+            info.appendEntry("via", event.origin.via)
+            info.appendEntry("replayed", announcement.isReplayed)
+            info.appendEntry("retained", event.retained)
         }
         return message
     }
@@ -91,29 +88,17 @@ struct BusCodec {
         let message = message("Resolved", topic, id)
         message.append(resolution.outcome.rawValue)
         message.appendContainer("a", "{sv}") { details in
-            if let claimant = resolution.claimant { details.appendEntry("by", "s") { $0.append(claimant) } }
-            if let program = resolution.claimant.flatMap(program) {
-                details.appendEntry("program", "s") { $0.append(program) }
-            }
-            if let device = resolution.place.device { details.appendEntry("device", "s") { $0.append(device) } }
-            if let latency = resolution.latency {
-                details.appendEntry("latency", "t") { $0.append(UInt64(clamping: latency.microseconds), as: "t") }
-            }
+            details.appendEntry("by", resolution.claimant)
+            details.appendEntry("program", resolution.claimant.flatMap(program))
+            details.appendEntry("device", resolution.place.device)
+            details.appendEntry("latency", resolution.latency.map { UInt64(clamping: $0.microseconds) }, as: "t")
             // `Claim` is the default form and left out.
-            if let form = resolution.form, form != .claim {
-                details.appendEntry("form", "s") { $0.append(form.rawValue) }
-            }
-            if let banner = resolution.banner {
-                details.appendEntry("banner", "u") { $0.append(banner.rawValue, as: "u") }
-            }
-            if let count = resolution.count {
-                details.appendEntry("count", "u") { $0.append(UInt32(clamping: count), as: "u") }
-            }
-            if let lateness = resolution.lateness {
-                details.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness.microseconds), as: "t") }
-            }
-            if let delay = resolution.delay { details.appendEntry("delay", "s") { $0.append(delay.rawValue) } }
-            if let action = resolution.action { details.appendEntry("action", "s") { $0.append(action) } }
+            details.appendEntry("form", resolution.form == .claim ? nil : resolution.form?.rawValue)
+            details.appendEntry("banner", resolution.banner?.rawValue, as: "u")
+            details.appendEntry("count", resolution.count.map { UInt32(clamping: $0) }, as: "u")
+            details.appendEntry("lateness", resolution.lateness.map { UInt64(clamping: $0.microseconds) }, as: "t")
+            details.appendEntry("delay", resolution.delay?.rawValue)
+            details.appendEntry("action", resolution.action)
         }
         return message
     }
@@ -124,6 +109,22 @@ struct BusCodec {
         message.append(topic.description)
         message.append(id.rawValue, as: "t")
         return message
+    }
+}
+
+/// Entries of an `a{sv}`, where there is a value.
+extension BusMessage {
+    func appendEntry(_ key: String, _ text: String?) {
+        if let text { appendEntry(key, "s") { $0.append(text) } }
+    }
+
+    func appendEntry<Number: BitwiseCopyable & Numeric>(_ key: String, _ number: Number?, as type: Unicode.Scalar) {
+        if let number { appendEntry(key, String(type)) { $0.append(number, as: type) } }
+    }
+
+    /// A flag that is left out where it is false.
+    func appendEntry(_ key: String, _ flag: Bool) {
+        if flag { appendEntry(key, "b") { $0.append(true) } }
     }
 }
 

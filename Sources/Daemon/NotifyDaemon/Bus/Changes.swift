@@ -90,17 +90,17 @@ private struct ChangeRecord {
                 row.appendContainer("a", "{sv}") { details in
                     appendName(event.origin, to: details)
                     append(place, to: details)
-                    details.appendEntry("by", "s") { $0.append(claimant) }
-                    details.appendEntry("at", "x") { $0.append(moment, as: "x") }
-                    details.appendEntry("expires", "x") { $0.append(event.expires.wall, as: "x") }
+                    details.appendEntry("by", claimant)
+                    details.appendEntry("at", moment, as: "x")
+                    details.appendEntry("expires", event.expires.wall, as: "x")
                 }
             case .removed(let removal):
                 begin(row, "removed", removal.topic.description)
                 row.appendContainer("a", "{sv}") { details in
                     appendName(removal.origin, to: details)
                     appendVia(removal.origin.via, to: details)
-                    details.appendEntry("published", "x") { $0.append(removal.published ?? removal.removed, as: "x") }
-                    details.appendEntry("cause", "s") { $0.append(removal.cause.rawValue) }
+                    details.appendEntry("published", removal.published ?? removal.removed, as: "x")
+                    details.appendEntry("cause", removal.cause.rawValue)
                 }
             case .hole:
                 begin(row, "hole", "")
@@ -108,7 +108,7 @@ private struct ChangeRecord {
             case .start(let last):
                 begin(row, "start", "")
                 row.appendContainer("a", "{sv}") { details in
-                    details.appendEntry("last", "t") { $0.append(last, as: "t") }
+                    details.appendEntry("last", last, as: "t")
                 }
             }
         }
@@ -123,41 +123,39 @@ private struct ChangeRecord {
     /// The global name. An event that was published without one is named by this device and its id.
     private func appendName(_ origin: Origin, to details: borrowing BusMessage) {
         let name = origin.name(of: change.id, on: device)
-        details.appendEntry("source", "s") { $0.append(name.source) }
-        details.appendEntry("event-id", "s") { $0.append(name.eventID) }
+        details.appendEntry("source", name.source)
+        details.appendEntry("event-id", name.eventID)
     }
 
     /// The line by which the event, the removal or the claim came in.
     private func appendVia(_ via: String?, to details: borrowing BusMessage) {
-        if let via { details.appendEntry("via", "s") { $0.append(via) } }
+        details.appendEntry("via", via)
     }
 
     private func append(_ place: ClaimPlace, to details: borrowing BusMessage) {
-        if let device = place.device { details.appendEntry("device", "s") { $0.append(device) } }
+        details.appendEntry("device", place.device)
         appendVia(place.via, to: details)
     }
 
     private func append(_ event: StoredEvent, to details: borrowing BusMessage) {
         appendName(event.origin, to: details)
         appendVia(event.origin.via, to: details)
-        details.appendEntry("title", "s") { $0.append(event.title) }
-        details.appendEntry("body", "s") { $0.append(event.body) }
+        details.appendEntry("title", event.title)
+        details.appendEntry("body", event.body)
         if !event.fields.isEmpty { details.appendEntry("fields", "a{sv}") { $0.append(event.fields) } }
         for (key, moment) in [
             ("published", event.published), ("accepted", event.accepted), ("expires", event.expires.wall),
         ] {
-            details.appendEntry(key, "x") { $0.append(moment, as: "x") }
+            details.appendEntry(key, moment, as: "x")
         }
-        if let urgency = event.urgency { details.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") } }
-        if event.retained { details.appendEntry("retained", "b") { $0.append(true) } }
+        details.appendEntry("urgency", event.urgency?.rawValue, as: "y")
+        details.appendEntry("retained", event.retained)
         let isSilent = event.decision?.outcome == .silent
         let silence = isSilent ? event.decision?.cause.flatMap { Silence(rawValue: $0)?.decider } : nil
-        if let silence { details.appendEntry("silent", "s") { $0.append(silence) } }
-        details.appendEntry("window", "u") {
-            $0.append(Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
-        }
-        details.appendEntry("sender", "s") { $0.append(event.sender) }
-        details.appendEntry("outcome", "s") { $0.append(event.decision?.outcome.rawValue ?? "") }
+        details.appendEntry("silent", silence)
+        details.appendEntry("window", Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
+        details.appendEntry("sender", event.sender)
+        details.appendEntry("outcome", event.decision?.outcome.rawValue ?? "")
         // Elsewhere the picture is no file, and the publisher shows no banner.
         var options = event.appearance.filter { $0.name != "image" && $0.name != Appearance.ownBanner }
         if let collapse = event.collapse { options.append(Field(name: "collapse", value: .string(collapse))) }
@@ -171,11 +169,11 @@ private struct ChangeRecord {
         appendName(event.origin, to: details)
         guard let decision = event.decision else { return }
         append(decision.place, to: details)
-        details.appendEntry("outcome", "s") { $0.append(decision.outcome.rawValue) }
-        if let claimant = decision.claimant { details.appendEntry("by", "s") { $0.append(claimant) } }
-        if let form = decision.form { details.appendEntry("form", "s") { $0.append(form.rawValue) } }
-        details.appendEntry("at", "x") { $0.append(decision.resolved, as: "x") }
-        details.appendEntry("expires", "x") { $0.append(event.expires.wall, as: "x") }
-        if let action = decision.action { details.appendEntry("action", "s") { $0.append(action) } }
+        details.appendEntry("outcome", decision.outcome.rawValue)
+        details.appendEntry("by", decision.claimant)
+        details.appendEntry("form", decision.form?.rawValue)
+        details.appendEntry("at", decision.resolved, as: "x")
+        details.appendEntry("expires", event.expires.wall, as: "x")
+        details.appendEntry("action", decision.action)
     }
 }

@@ -37,39 +37,35 @@ struct Explanation {
     func append(to reply: borrowing BusMessage) {
         let decision = event.decision
         reply.appendContainer("a", "{sv}") { entries in
-            Self.text("topic", event.topic.description, entries)
-            Self.text("route", event.route, entries)
-            Self.text("key", event.key, entries)
-            Self.moment("published", event.published, entries)
-            Self.moment("accepted", event.accepted, entries)
-            Self.moment("opened", opened, entries)
-            Self.moment("deadline", deadline, entries)
-            Self.moment("resolved", decision?.resolved, entries)
-            Self.moment("snoozed", snoozeEnd, entries)
-            entries.appendEntry("window", "u") {
-                $0.append(Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
-            }
-            Self.text("outcome", decision?.outcome.rawValue ?? "", entries)
-            Self.text("reason", reason, entries)
+            entries.appendEntry("topic", event.topic.description)
+            entries.appendEntry("route", event.route)
+            entries.appendEntry("key", event.key)
+            entries.appendEntry("published", event.published, as: "x")
+            entries.appendEntry("accepted", event.accepted, as: "x")
+            entries.appendEntry("opened", opened, as: "x")
+            entries.appendEntry("deadline", deadline, as: "x")
+            entries.appendEntry("resolved", decision?.resolved, as: "x")
+            entries.appendEntry("snoozed", snoozeEnd, as: "x")
+            entries.appendEntry("window", Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
+            entries.appendEntry("outcome", decision?.outcome.rawValue ?? "")
+            entries.appendEntry("reason", reason)
             appendClaims(to: entries)
-            Self.number("banner", decision?.banner, entries)
-            Self.number("count", decision?.count.map { UInt32(clamping: $0) }, entries)
-            if let lateness = decision?.lateness {
-                entries.appendEntry("lateness", "t") { $0.append(UInt64(clamping: lateness), as: "t") }
-            }
-            Self.text("delay", decision?.delay?.rawValue, entries)
-            Self.text("action", decision?.action, entries)
-            Self.text("device", decision?.place.device, entries)
-            Self.text("program", decision?.program, entries)
+            entries.appendEntry("banner", decision?.banner, as: "u")
+            entries.appendEntry("count", decision?.count.map { UInt32(clamping: $0) }, as: "u")
+            entries.appendEntry("lateness", decision?.lateness.map { UInt64(clamping: $0) }, as: "t")
+            entries.appendEntry("delay", decision?.delay?.rawValue)
+            entries.appendEntry("action", decision?.action)
+            entries.appendEntry("device", decision?.place.device)
+            entries.appendEntry("program", decision?.program)
             appendPrograms(to: entries)
-            Self.text("sender", event.sender, entries)
-            Self.text("source", event.origin.source, entries)
-            Self.text("event-id", event.origin.eventID, entries)
-            Self.text("collapse", event.collapse, entries)
-            Self.text("via", event.origin.via, entries)
-            if decision?.isRead == true { entries.appendEntry("read", "b") { $0.append(true) } }
-            if isReplayed { entries.appendEntry("replayed", "b") { $0.append(true) } }
-            if isOfEarlierBoot { entries.appendEntry("earlier-boot", "b") { $0.append(true) } }
+            entries.appendEntry("sender", event.sender)
+            entries.appendEntry("source", event.origin.source)
+            entries.appendEntry("event-id", event.origin.eventID)
+            entries.appendEntry("collapse", event.collapse)
+            entries.appendEntry("via", event.origin.via)
+            entries.appendEntry("read", decision?.isRead == true)
+            entries.appendEntry("replayed", isReplayed)
+            entries.appendEntry("earlier-boot", isOfEarlierBoot)
         }
     }
 
@@ -123,21 +119,6 @@ struct Explanation {
         var all = claims
         all.insert(deciding, at: claims.firstIndex { deciding.isBefore($0) } ?? claims.endIndex)
         return all
-    }
-
-    private static func text(_ key: String, _ text: String?, _ entries: borrowing BusMessage) {
-        guard let text else { return }
-        entries.appendEntry(key, "s") { $0.append(text) }
-    }
-
-    private static func moment(_ key: String, _ moment: Int64?, _ entries: borrowing BusMessage) {
-        guard let moment else { return }
-        entries.appendEntry(key, "x") { $0.append(moment, as: "x") }
-    }
-
-    private static func number(_ key: String, _ number: UInt32?, _ entries: borrowing BusMessage) {
-        guard let number else { return }
-        entries.appendEntry(key, "u") { $0.append(number, as: "u") }
     }
 }
 

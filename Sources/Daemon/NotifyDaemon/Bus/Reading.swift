@@ -164,9 +164,7 @@ final class Inbox: Reading {
             entry.append(stored.decision?.outcome.rawValue ?? "")
             entry.appendContainer("a", "{sv}") { entries in
                 Self.append(event, to: entries)
-                if let end = daemon.snoozeEnd(of: id) {
-                    entries.appendEntry("snoozed", "x") { $0.append(end, as: "x") }
-                }
+                entries.appendEntry("snoozed", daemon.snoozeEnd(of: id), as: "x")
             }
         }
         bytes += event.memoryCost
@@ -174,12 +172,10 @@ final class Inbox: Reading {
 
     private static func append(_ event: Event, to entries: borrowing BusMessage) {
         let appearance = event.appearance.cleaned
-        if let app = appearance.app { entries.appendEntry("app", "s") { $0.append(app) } }
-        if !appearance.icon.isEmpty { entries.appendEntry("icon", "s") { $0.append(appearance.icon) } }
-        if let urgency = event.urgency ?? appearance.urgency {
-            entries.appendEntry("urgency", "y") { $0.append(urgency.rawValue, as: "y") }
-        }
-        if event.route.breaksThrough { entries.appendEntry("break-through", "b") { $0.append(true) } }
+        entries.appendEntry("app", appearance.app)
+        if !appearance.icon.isEmpty { entries.appendEntry("icon", appearance.icon) }
+        entries.appendEntry("urgency", (event.urgency ?? appearance.urgency)?.rawValue, as: "y")
+        entries.appendEntry("break-through", event.route.breaksThrough)
         if event.hasButtons {
             entries.appendEntry("actions", "as") { $0.append(appearance.actions.flatMap { [$0.key, $0.label] }) }
         }
