@@ -55,7 +55,7 @@ extension Router {
     /// The banner is no longer up, but not because it was dismissed: late claims still retract its events.
     mutating func bannerDisappeared(_ id: BannerID) {
         guard let key = banners.keys[id] else { return }
-        for event in banners.takeShown(key) { events[existing: event].place = .gone(id) }
+        for event in banners.takeShown(key) { move(event, to: .gone(id)) }
         forgetBanner(id)
     }
 

@@ -17,7 +17,7 @@ extension Router {
             }
             let isNew = banners[existing: key].id == nil && key != .summary
             let sender = events[existing: newest].event.sender
-            if isNew, !rateLimiter.admit(sender: sender, limit: bannerSettings.maximumPerSecond, at: now.instant) {
+            if isNew, !server.admits(sender: sender, limit: bannerSettings.maximumPerSecond, at: now.instant) {
                 fold(key)
                 continue
             }
@@ -35,8 +35,7 @@ extension Router {
         let name = name(of: key, startingWith: first)
         banners.begin(Banner.Call(id: call, at: now, first: name, delays: server.delays), of: key)
         for id in banners[existing: key].inFlight {
-            events[existing: id].expiryTimer = nil
-            events[existing: id].place = .inFlight(key)
+            move(id, to: .inFlight(key))
         }
         statistics.bannerCalls += 1
         if key == .summary { banners.delaySummary(timers.schedule(.summary, at: now + RateLimiter.period)) }
@@ -107,9 +106,7 @@ extension Router {
         guard let key = server.end(call, as: .busy, at: now.instant) else {
             return bannerShownLate(call, answer, at: now)
         }
-        server.succeeded()
-        serverActivation = ServerActivation()
-        serverStartTimer = nil
+        server.shown()
         let (answered, isOutdated) = banners.endCall(of: key)
         let id = answer ?? banners[existing: key].id
         if let id { assignNumber(id, to: key, first: answered.first) }
@@ -138,9 +135,9 @@ extension Router {
             cameBack(id)
             if let banner {
                 banners.show(id, in: key)
-                events[existing: id].place = .shown(key, banner)
+                move(id, to: .shown(key, banner))
             } else {
-                events[existing: id].place = .gone(nil)
+                move(id, to: .gone(nil))
             }
             keepRetractable(events[existing: id].event)
         }
@@ -206,10 +203,7 @@ extension Router {
         }
         if let banner = banners[key], banner.call == nil, banner.id == nil || banner.id == id, let first = waiting.first
         {
-            for id in waiting {
-                banners.stopWaiting(id, in: key)
-                events[existing: id].expiryTimer = nil
-            }
+            for id in waiting { banners.stopWaiting(id, in: key) }
             assignNumber(id, to: key, first: name(of: key, startingWith: first))
             show(waiting, in: key, as: id, by: late.call)
             banners.setShown(key, isOutdated: late.isOutdated)
@@ -239,7 +233,7 @@ extension Router {
         guard banners[existing: key].id != id else { return }
         if let old = banners[existing: key].id {
             effects.append(.forgetBanner(old))
-            for event in banners[existing: key].shown { events[existing: event].place = .shown(key, id) }
+            for event in banners[existing: key].shown { move(event, to: .shown(key, id)) }
         }
         banners.setNumber(id, of: key, first: first)
         effects.append(
@@ -247,6 +241,12 @@ extension Router {
     }
 
     // MARK: The server
+
+    /// Starts a server if there is none and a banner is due.
+    mutating func startServer(at now: Now) {
+        guard !server.isServerThere, bannerSettings.startsServer, !banners.isEmpty else { return }
+        if server.startIfDue(at: now.instant, timers: &timers) { effects.append(.startServer) }
+    }
 
     mutating func serverAppeared(at now: Now) {
         if server.isServerThere { serverVanished(at: now) }
@@ -262,7 +262,7 @@ extension Router {
         effects.append(.forgetAllBanners)
         for key in banners.orderedKeys {
             let (id, shown, inFlight) = banners.reset(key)
-            for event in shown { events[existing: event].place = .gone(id) }
+            for event in shown { move(event, to: .gone(id)) }
             for event in inFlight { enqueue(event, in: key) }
             if !banners[existing: key].waiting.isEmpty { banners.enqueue(key) }
             banners.removeIfUnused(key)

@@ -55,12 +55,11 @@ extension Router {
         case .window(let key):
             windows.hold(id, in: key)
         case .waiting(let key):
-            events[existing: id].expiryTimer = nil
             dequeue(id, from: key)
-            events[existing: id].place = .held(key)
+            move(id, to: .held(key))
         case .inFlight(let key):
             banners.removeInFlight(id, from: key)
-            events[existing: id].place = .held(key)
+            move(id, to: .held(key))
         case .held, .shown, .gone, .snoozed:
             preconditionFailure("only an event that has not gone to the server can be held")
         }
@@ -122,5 +121,95 @@ extension Router {
                 "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over")
         }
         return hold
+    }
+}
+
+/// Provisional claims that wait for their confirmation. Several claimants may hold one event.
+struct Holds {
+    struct Hold {
+        let claimant: String
+        let latency: Duration?
+        /// Armed for the end of the time to confirm.
+        let timer: Router.Timers.TimerID
+    }
+
+    /// In the order of the claims; never empty.
+    private var holds: [EventID: [Hold]] = [:]
+    private var byClaimant: [String: SortedIDs] = [:]
+
+    /// Claims that hold.
+    private(set) var count = 0
+
+    /// The claims that hold an event.
+    subscript(id: EventID) -> [Hold] { holds[id] ?? [] }
+
+    subscript(id: EventID, claimant: String) -> Hold? { self[id].first { $0.claimant == claimant } }
+
+    func events(heldBy claimant: String) -> SortedIDs { byClaimant[claimant] ?? SortedIDs() }
+
+    mutating func add(_ hold: Hold, of id: EventID, in owners: inout Owners) {
+        count += 1
+        owners.add(Owners.Share(holds: 1), of: .connection(hold.claimant))
+        holds[id, default: []].append(hold)
+        byClaimant[hold.claimant, default: SortedIDs()].insert(id)
+    }
+
+    /// Removes all claims that hold an event.
+    mutating func remove(_ id: EventID, in owners: inout Owners) {
+        for hold in holds.removeValue(forKey: id) ?? [] { remove(id, of: hold.claimant, in: &owners) }
+    }
+
+    /// Removes one of them.
+    mutating func remove(_ id: EventID, by claimant: String, in owners: inout Owners) -> Hold? {
+        guard let index = self[id].firstIndex(where: { $0.claimant == claimant }) else { return nil }
+        let hold = holds[id]?.remove(at: index)
+        if holds[id]?.isEmpty == true { holds[id] = nil }
+        remove(id, of: claimant, in: &owners)
+        return hold
+    }
+
+    private mutating func remove(_ id: EventID, of claimant: String, in owners: inout Owners) {
+        count -= 1
+        owners.remove(Owners.Share(holds: 1), of: .connection(claimant))
+        byClaimant[claimant]?.remove(id)
+        if byClaimant[claimant]?.isEmpty == true { byClaimant[claimant] = nil }
+    }
+}
+
+/// Topic claims with a grace: they claim matching events on arrival until the grace ends.
+struct Graces {
+    /// Orders graces by when they began.
+    struct ID: Hashable, Comparable {
+        fileprivate let rawValue: UInt64
+
+        static func < (left: ID, right: ID) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    private var graces: [ID: (topic: TopicPrefix, claimant: String)] = [:]
+    private(set) var index = PrefixIndex<ID>()
+    private var lastID: UInt64 = 0
+
+    var count: Int { graces.count }
+
+    func contains(_ id: ID) -> Bool { graces[id] != nil }
+
+    /// Who claims an event with this topic: the claimant of the oldest grace.
+    func claimant(of topic: Topic) -> String? {
+        index.first(covering: topic).flatMap { graces[$0]?.claimant }
+    }
+
+    mutating func begin(_ topic: TopicPrefix, by claimant: String, in owners: inout Owners) -> ID {
+        lastID += 1
+        let id = ID(rawValue: lastID)
+        graces[id] = (topic, claimant)
+        index.insert(id, at: topic)
+        owners.add(Owners.Share(graces: 1), of: .connection(claimant))
+        return id
+    }
+
+    mutating func end(_ id: ID, in owners: inout Owners) {
+        guard let (topic, claimant) = graces.removeValue(forKey: id) else { return }
+        index.remove(id, at: topic)
+        owners.remove(Owners.Share(graces: 1), of: .connection(claimant))
     }
 }

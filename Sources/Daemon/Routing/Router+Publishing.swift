@@ -20,12 +20,7 @@ extension Router {
         let isValue = (options.lifetime != .zero || options.ifNewer) && (options.retain ?? route.retain)
         let (version, isOutdated) = isValue ? self.version(of: publication, at: now) : (nil, false)
         let isRetained = isValue && !isOutdated
-        let silence: Silence? =
-            isOutdated ? .newerValue : !route.banner ? .route : options.banner == false ? .publisher : nil
-        let awaited = awaitedClaim(of: nextID, options.origin)
-        let early = silence == nil ? awaited : nil
-        let claim = silence == nil && early == nil ? standingClaim(on: publication.topic) : nil
-        let isExpired = silence == nil && early == nil && claim == nil && options.lifetime == .zero
+        let fate = fate(of: publication, route, isOutdated: isOutdated)
         let event = Event(
             id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: version?.published ?? options.published ?? publication.received,
@@ -33,7 +28,7 @@ extension Router {
             // What is outdated takes nobody's place.
             collapse: isOutdated ? nil : options.collapse, retained: isRetained,
             appearanceOptions: options.appearance, route: route)
-        if silence == nil, early == nil, claim == nil, !isExpired { try checkRoom(for: event) }
+        if case .window = fate { try checkRoom(for: event) }
         if isRetained, options.lifetime != .zero {
             try values.checkRoom(for: event.topic, bytes: event.memoryCost, limits: limits)
         }
@@ -47,7 +42,9 @@ extension Router {
             setValue(version, of: event.topic, bytes: event.memoryCost, until: expires)
         }
         var isOver = false
-        if let silence {
+        let awaited = awaitedClaim(of: id, options.origin)
+        switch fate {
+        case .silent(let silence):
             statistics.count(.silent)
             effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
             if let awaited {
@@ -55,15 +52,13 @@ extension Router {
             } else if let screen = screens.claimant(of: event.topic) {
                 effects.append(.read(id, by: screen.owner))
             }
-        } else if let early {
-            announce(event, claimedBefore: early, expires: expires)
-        } else if let claim {
-            announce(event, claimed: claim, expires: expires)
-        } else if isExpired {
+        case .claimedBefore(let claim): announce(event, claimedBefore: claim, expires: expires)
+        case .claimed(let claimant, let form): announce(event, claimed: (claimant, form), expires: expires)
+        case .expired:
             statistics.count(.expired)
             effects.append(.announce(event, Announcement(window: nil, expires: expires)))
             effects.append(.resolve(id, event.topic, Resolution(.expired)))
-        } else {
+        case .window:
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
         if let awaited { endAwait(of: awaited, for: id) }
@@ -72,6 +67,30 @@ extension Router {
         if isOver { endWindowIfAnswered(event.key, at: now) }
         if isOver || earlier != nil { sendBanners(at: now) }
         return id
+    }
+
+    /// What becomes of an event as it comes.
+    private enum Fate {
+        case silent(Silence)
+        /// It was claimed before it came.
+        case claimedBefore(NamedClaim)
+        /// By a screen, or a topic claim with a grace.
+        case claimed(by: String, ClaimForm)
+        /// It has no lifetime.
+        case expired
+        /// Claims are awaited.
+        case window
+    }
+
+    /// - Parameter isOutdated: whether its topic has a newer value.
+    private func fate(of publication: Publication, _ route: Route, isOutdated: Bool) -> Fate {
+        let options = publication.options
+        if isOutdated { return .silent(.newerValue) }
+        if !route.banner { return .silent(.route) }
+        if options.banner == false { return .silent(.publisher) }
+        if let claim = awaitedClaim(of: nextID, options.origin) { return .claimedBefore(claim) }
+        if let claim = standingClaim(on: publication.topic) { return .claimed(by: claim.claimant, claim.form) }
+        return options.lifetime == .zero ? .expired : .window
     }
 
     mutating func takeID() -> EventID {

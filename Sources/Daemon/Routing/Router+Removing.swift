@@ -1,20 +1,6 @@
 /// Takes events out of memory and out of their places: for claims, for `Withdraw` and `collapse`, and where an event could not
 /// be stored.
 extension Router {
-    /// Takes in an event that has a place.
-    mutating func keep(_ tracked: TrackedEvent) {
-        events[tracked.event.id] = tracked
-        if let key = tracked.event.collapse { collapsing[key] = max(collapsing[key] ?? EventID(0), tracked.event.id) }
-    }
-
-    /// Removes an event from memory. It must not have a place any more.
-    mutating func forget(existing id: EventID) -> TrackedEvent {
-        let tracked = events.remove(existing: id)
-        if tracked.isSnoozed { endSnooze(of: id) }
-        if let key = tracked.event.collapse, collapsing[key] == id { collapsing[key] = nil }
-        return tracked
-    }
-
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
     mutating func take(_ id: EventID) -> TrackedEvent {
         var tracked = forget(existing: id)

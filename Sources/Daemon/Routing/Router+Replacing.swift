@@ -11,7 +11,7 @@ extension Router {
         /// The call that had it in flight, and what the server was shown of its banner.
         let revision: Banners.Revision?
         /// For an event that was snoozed.
-        let snooze: Snooze?
+        let snooze: Snoozes.Snooze?
     }
 
     /// Takes the earlier event with this key out of its place.
@@ -91,7 +91,7 @@ extension Router {
             banners.restore(revision, of: key)
         case .shown(let key, let number):
             guard let revision = replacement.revision, banners[key]?.id == number else {
-                events[existing: event.id].place = .gone(number)
+                move(event.id, to: .gone(number))
                 break
             }
             banners.show(event.id, in: key)

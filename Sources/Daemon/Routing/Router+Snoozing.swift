@@ -5,12 +5,6 @@
 ///
 /// A publisher that shows the banner itself is told by outcomes: a shown event is `muted` until then, and `shown` again.
 extension Router {
-    struct Snooze {
-        let due: Uptime
-        let timer: LifetimeTimers.TimerID
-        let bytes: Int
-    }
-
     /// A snoozed event.
     public struct Snoozed: Hashable, Sendable {
         /// The event.
@@ -21,7 +15,7 @@ extension Router {
 
     /// All snoozed events, in the order of their ids.
     public var snoozed: [Snoozed] {
-        snoozes.map { Snoozed(id: $0.key, due: $0.value.due) }.sorted { $0.id < $1.id }
+        snoozes.all.sorted { $0.id < $1.id }
     }
 
     /// When the banner of a snoozed event is due again; `nil` for any other event.
@@ -40,7 +34,7 @@ extension Router {
         guard let event = muted?.event ?? events[id].flatMap({ $0.isUndecided ? nil : $0.event }) else {
             throw .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed")
         }
-        if let refusal = roomToSnooze(id, bytes: event.memoryCost) { throw refusal }
+        try snoozes.checkRoom(for: event, limits: limits)
         var isUpElsewhere = false
         if let muted {
             keep(event, age: muted.age, in: .snoozed, at: now)
@@ -81,47 +75,27 @@ extension Router {
         }
     }
 
-    private func roomToSnooze(_ id: EventID, bytes: Int) -> Refusal? {
-        guard snoozes[id] == nil else { return nil }
-        if snoozes.count >= limits.snoozes {
-            return .limitExceeded(
-                "snoozed events: there are \(limits.snoozes) already; claim one, or wait until it is due")
-        }
-        guard snoozes.values.reduce(bytes, { $0 + $1.bytes }) > limits.snoozeBytes else { return nil }
-        return .limitExceeded(
-            "bytes of snoozed events: with this event it would be more than \(limits.snoozeBytes); "
-                + "claim one, or wait until it is due")
-    }
-
     /// Takes a decided event out of its banner. The banner is closed, or updated for what is left behind it.
     private mutating func putAside(_ id: EventID) {
-        var tracked = take(id)
+        let tracked = take(id)
         retractable.remove(id)
         markOutdated(tracked)
         closeBannerIfEmpty(without: tracked)
-        tracked.place = .snoozed
-        // It may have waited for the server after an earlier snooze.
-        tracked.expiryTimer = nil
         keep(tracked)
+        move(id, to: .snoozed)
     }
 
     /// Also for one that is due already: its timer fires at once.
     mutating func beginSnooze(of id: EventID, until due: Uptime) {
         let bytes = events[id]?.event.memoryCost ?? 0
-        snoozes[id] = Snooze(due: due, timer: lifetimeTimers.schedule(.snooze(id), at: due), bytes: bytes)
-        haveSnoozesChanged = true
+        snoozes.begin(id, due, lifetimeTimers.schedule(.snooze(id), at: due), bytes: bytes)
     }
 
     /// A banner shows the event again, if it was snoozed.
     mutating func cameBack(_ id: EventID) {
         guard events[existing: id].isSnoozed else { return }
         events[existing: id].isSnoozed = false
-        endSnooze(of: id)
-    }
-
-    /// The effect follows at the end of the input, once for all.
-    mutating func endSnooze(of id: EventID) {
-        if snoozes.removeValue(forKey: id) != nil { haveSnoozesChanged = true }
+        snoozes.end(id)
     }
 
     /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count: whoever
@@ -140,9 +114,62 @@ extension Router {
     /// A snooze of an earlier run. What became due meanwhile comes at once.
     mutating func restore(_ restored: Restoration.Remembered<RestoredBanner.Shown>, at now: Now) {
         let (event, age) = (restored.subject.event, restored.subject.age)
-        guard events[event.id] == nil, roomToSnooze(event.id, bytes: event.memoryCost) == nil else { return }
+        guard events[event.id] == nil, (try? snoozes.checkRoom(for: event, limits: limits)) != nil else { return }
         keep(event, age: age, in: .snoozed, at: now)
         events[existing: event.id].isSnoozed = true
         beginSnooze(of: event.id, until: now.uptime + restored.left)
+    }
+}
+
+/// The snoozes of events.
+struct Snoozes {
+    struct Snooze {
+        let due: Uptime
+        let timer: Router.LifetimeTimers.TimerID
+        fileprivate let bytes: Int
+    }
+
+    private var entries: [EventID: Snooze] = [:]
+    /// The memory cost of the snoozed events.
+    private var bytes = 0
+    /// Whether they have changed since `takeChange`: the effect follows at the end of the input, once for all.
+    private var hasChanged = false
+
+    var count: Int { entries.count }
+    /// In no particular order.
+    var all: [Router.Snoozed] { entries.map { Router.Snoozed(id: $0.key, due: $0.value.due) } }
+
+    subscript(id: EventID) -> Snooze? { entries[id] }
+
+    /// - Throws: `.limitExceeded`. The time of a snoozed event can always be set anew.
+    func checkRoom(for event: Event, limits: Limits) throws(Refusal) {
+        guard entries[event.id] == nil else { return }
+        if count >= limits.snoozes {
+            throw .limitExceeded(
+                "snoozed events: there are \(limits.snoozes) already; claim one, or wait until it is due")
+        }
+        if bytes + event.memoryCost > limits.snoozeBytes {
+            throw .limitExceeded(
+                "bytes of snoozed events: with this event it would be more than \(limits.snoozeBytes); "
+                    + "claim one, or wait until it is due")
+        }
+    }
+
+    mutating func begin(_ id: EventID, _ due: Uptime, _ timer: Router.LifetimeTimers.TimerID, bytes: Int) {
+        end(id)
+        entries[id] = Snooze(due: due, timer: timer, bytes: bytes)
+        self.bytes += bytes
+        hasChanged = true
+    }
+
+    mutating func end(_ id: EventID) {
+        guard let ended = entries.removeValue(forKey: id) else { return }
+        bytes -= ended.bytes
+        hasChanged = true
+    }
+
+    mutating func takeChange() -> Bool {
+        defer { hasChanged = false }
+        return hasChanged
     }
 }

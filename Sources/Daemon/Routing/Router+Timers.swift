@@ -1,3 +1,5 @@
+import HeapModule
+
 /// Timers. The owner of each timer keeps its id while the timer is armed; see `TimerQueue`.
 extension Router {
     /// Timers on the clock of windows.
@@ -29,30 +31,25 @@ extension Router {
     typealias Timers = TimerQueue<Instant, Timer>
     typealias LifetimeTimers = TimerQueue<Uptime, LifetimeTimer>
 
-    /// Asks the shell for earlier wake-ups only. A timer that fires too early costs one wake-up and is armed again.
     mutating func armTimers() {
-        func isEarlier<Moment: Comparable>(_ moment: Moment?, than armed: Moment?) -> Bool {
-            guard let moment else { return false }
-            return armed.map { moment < $0 } ?? true
-        }
         // The first check spares the search for an armed entry.
-        if isEarlier(timers.next?.deadline, than: armed), let moment = nextTimer()?.deadline,
-            isEarlier(moment, than: armed)
+        if timers.needsWakeUp(at: timers.next?.deadline), let moment = nextTimer()?.deadline,
+            timers.needsWakeUp(at: moment)
         {
-            armed = moment
+            timers.askedForWakeUp(at: moment)
             effects.append(.armTimer(moment))
         }
-        if isEarlier(lifetimeTimers.next?.deadline, than: armedLifetime), let moment = nextLifetimeTimer()?.deadline,
-            isEarlier(moment, than: armedLifetime)
+        if lifetimeTimers.needsWakeUp(at: lifetimeTimers.next?.deadline), let moment = nextLifetimeTimer()?.deadline,
+            lifetimeTimers.needsWakeUp(at: moment)
         {
-            armedLifetime = moment
+            lifetimeTimers.askedForWakeUp(at: moment)
             effects.append(.armLifetimeTimer(moment))
         }
     }
 
     mutating func fireTimers(at now: Now) {
-        if let moment = armed, moment <= now.instant { armed = nil }
-        if let moment = armedLifetime, moment <= now.uptime { armedLifetime = nil }
+        timers.wokeUp(at: now.instant)
+        lifetimeTimers.wokeUp(at: now.uptime)
         while let entry = nextTimer(), entry.deadline <= now.instant {
             timers.removeNext()
             switch entry.timer {
@@ -66,10 +63,8 @@ extension Router {
             case .summary: summaryTimerFired(at: now.instant)
             case .closedBanner(let id): endActionWait(id)
             // `startServer` runs after every input.
-            case .serverStart: serverStartTimer = nil
-            case .digest:
-                digests.retryTimer = nil
-                digests.isUnchecked = true
+            case .serverStart: server.startTimerFired()
+            case .digest: digests.retryTimerFired()
             }
         }
         while let entry = nextLifetimeTimer(), entry.deadline <= now.uptime {
@@ -99,7 +94,7 @@ extension Router {
         case .cooldown: server.cooldownTimer == entry.id
         case .summary: banners.summaryTimer == entry.id
         case .closedBanner(let id): closedBanners[id]?.timer == entry.id
-        case .serverStart: serverStartTimer == entry.id
+        case .serverStart: server.startTimer == entry.id
         case .digest: digests.retryTimer == entry.id
         }
     }
@@ -142,5 +137,75 @@ extension Router {
     var liveEntries: Int {
         timers.entries.count { isArmed($0) } + lifetimeTimers.entries.count { isArmed($0) }
             + banners.queuedCount
+    }
+}
+
+/// Timers by deadline; those with the same deadline fire in the order in which they were scheduled.
+///
+/// Timers are cancelled lazily. The owner of a timer keeps its id while the timer is armed. An entry whose id has no owner is
+/// stale: it is skipped when it comes up, and removed by compaction when there are too many.
+struct TimerQueue<Deadline: Comparable, Timer> {
+    /// Tells apart the entries for equal timers.
+    struct TimerID: Hashable {
+        fileprivate let serial: UInt64
+    }
+
+    struct Entry: Comparable {
+        let deadline: Deadline
+        let id: TimerID
+        let timer: Timer
+
+        static func < (left: Entry, right: Entry) -> Bool {
+            left.deadline == right.deadline ? left.id.serial < right.id.serial : left.deadline < right.deadline
+        }
+
+        static func == (left: Entry, right: Entry) -> Bool {
+            left.id == right.id
+        }
+    }
+
+    private var heap = Heap<Entry>()
+    private var lastSerial: UInt64 = 0
+    private var compactionThreshold = 64
+    /// The moment for which the shell was last asked to wake the router.
+    private(set) var armed: Deadline?
+
+    /// All entries in no particular order, stale ones included.
+    var entries: [Entry] { heap.unordered }
+    /// The entry with the earliest deadline; it may be stale.
+    var next: Entry? { heap.min }
+    /// Whether more than half of the entries may be stale.
+    var needsCompaction: Bool { heap.count > compactionThreshold }
+
+    mutating func schedule(_ timer: Timer, at deadline: Deadline) -> TimerID {
+        lastSerial += 1
+        let id = TimerID(serial: lastSerial)
+        heap.insert(Entry(deadline: deadline, id: id, timer: timer))
+        return id
+    }
+
+    /// Asks for an earlier wake-up only: a timer that fires too early costs one wake-up and is armed again.
+    ///
+    /// - Returns: whether the shell must be asked.
+    func needsWakeUp(at moment: Deadline?) -> Bool {
+        guard let moment else { return false }
+        return armed.map { moment < $0 } ?? true
+    }
+
+    mutating func askedForWakeUp(at moment: Deadline) { armed = moment }
+
+    /// The shell has woken the router.
+    mutating func wokeUp(at now: Deadline) {
+        if let moment = armed, moment <= now { armed = nil }
+    }
+
+    mutating func removeNext() {
+        heap.removeMin()
+    }
+
+    /// - Parameter armed: `entries` without the stale ones.
+    mutating func compact(keeping armed: [Entry]) {
+        heap = Heap(armed)
+        compactionThreshold = 2 * armed.count + 64
     }
 }

@@ -11,86 +11,12 @@
 /// a call to it, and is shown. A claim removes it from wherever it is. After its banner has disappeared it is kept for a while,
 /// so that a late claim still finds it.
 ///
-/// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Router+Windows` (5).
-/// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `Router+Topics` and `Router+Screens` and
-/// `Router+NamedClaims` are the other ways to claim; `Router+Quiet` holds banners back, `Router+Digests` tells of them afterwards, `Router+Snoozing` lets
-/// them come back later. `Router+Removing` takes events out of their places, `Router+Withdrawing` and `Router+Replacing` end them for their publishers.
+/// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5). `EventReader` takes in
+/// what is not in memory, `TrackedEvent` says where an event is, and `Router+Removing` takes it out of there. `Router+Banners`
+/// and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and `AwaitedClaims` are the other ways to claim;
+/// `QuietPeriods` holds banners back, `Digests` tells of them afterwards, `Router+Snoozing` lets them come back later.
+/// `Router+Replacing` ends events for their successors.
 public struct Router {
-    struct TrackedEvent {
-        enum Place {
-            case window(CoalescingKey)
-            case waiting(CoalescingKey)
-            /// Claimed provisionally, and its window is over.
-            case held(CoalescingKey)
-            case inFlight(CoalescingKey)
-            case shown(CoalescingKey, BannerID)
-            /// Its banner has disappeared without being dismissed.
-            case gone(BannerID?)
-            /// Its banner comes back later.
-            case snoozed
-        }
-
-        let event: Event
-        let accepted: Instant
-        var expires: Uptime
-        var place: Place
-        /// When its window was opened.
-        var opened: Instant
-        /// The deadline of its window, once the window has ended.
-        var deadline: Instant
-        /// The screens whose answers are awaited.
-        var asked: [ScreenID] = []
-        /// Armed while the event waits for the server, for the end of its lifetime.
-        var expiryTimer: LifetimeTimers.TimerID?
-        /// Whether an earlier run accepted it.
-        var isReplayed = false
-        /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
-        var isOfEarlierBoot = false
-        /// Whether it has an outcome already and was snoozed. It stays so until a banner shows it again.
-        var isSnoozed = false
-
-        /// The window that it is in.
-        var window: CoalescingKey? {
-            if case .window(let key) = place { key } else { nil }
-        }
-
-        /// The server's number of the banner that shows it or has shown it.
-        var number: BannerID? {
-            switch place {
-            case .shown(_, let number): number
-            case .gone(let number): number
-            case .window, .waiting, .held, .inFlight, .snoozed: nil
-            }
-        }
-
-        /// The banner that it is behind, or may be the successor of.
-        var banner: CoalescingKey? {
-            switch place {
-            case .window(let key): event.collapse == nil ? nil : key
-            case .waiting(let key), .inFlight(let key), .shown(let key, _): key
-            case .held, .gone, .snoozed: nil
-            }
-        }
-
-        /// The time from publishing to a moment; `nil` for an event of an earlier boot.
-        func latency(at moment: Instant) -> Duration? { isOfEarlierBoot ? nil : moment - accepted }
-
-        /// Whether the event has no outcome yet.
-        var isUndecided: Bool {
-            switch place {
-            case .window, .waiting, .held, .inFlight: !isSnoozed
-            case .shown, .gone, .snoozed: false
-            }
-        }
-
-        /// Whether claims are awaited.
-        var isAwaited: Bool { Self.isAwaited(event, asked: asked) }
-
-        static func isAwaited(_ event: Event, asked: [ScreenID]) -> Bool {
-            event.route.wait == .anyone || !asked.isEmpty
-        }
-    }
-
     // Configuration.
     var routes: RouteTable
     var bannerSettings: BannerSettings
@@ -124,12 +50,8 @@ public struct Router {
     var graces = Graces()
 
     var quietPeriods = QuietPeriods()
-    /// Whether the desktop's own “do not disturb” is on, followed or not.
-    var isDesktopQuiet = false
     var digests = Digests()
-    var snoozes: [EventID: Snooze] = [:]
-    /// Whether `snoozes` has changed in this input.
-    var haveSnoozesChanged = false
+    var snoozes = Snoozes()
     var values = LiveValues()
     var tombstones = Tombstones()
     /// This device, which names what has no global name of its own. Empty where it is not known.
@@ -144,18 +66,12 @@ public struct Router {
     var windows = Windows()
     var banners = Banners()
     var server = ServerCalls()
-    var rateLimiter = RateLimiter()
-    var serverActivation = ServerActivation()
-    /// Armed for the next attempt to start a server.
-    var serverStartTimer: Timers.TimerID?
     /// Banners that the server closed, for a button that is reported later.
     var closedBanners: [BannerID: ClosedBanner] = [:]
 
     // Timers.
     var timers = Timers()
     var lifetimeTimers = LifetimeTimers()
-    var armed: Instant?
-    var armedLifetime: Uptime?
 
     var effects: [Effect] = []
     /// Most inputs have few effects, and an array that grows moves its elements.
@@ -380,10 +296,7 @@ public struct Router {
         for (topic, isAttended) in screens.takeAttentionChanges() {
             effects.append(.screensChanged(topic, isAttended: isAttended))
         }
-        if haveSnoozesChanged {
-            haveSnoozesChanged = false
-            effects.append(.snoozesChanged)
-        }
+        if snoozes.takeChange() { effects.append(.snoozesChanged) }
         checkDigests()
         startServer(at: now)
         compactQueues()
@@ -406,7 +319,7 @@ public struct Router {
         self.routes = routes
         bannerSettings = banners
         followDesktop()
-        digests.isUnchecked = true
+        digests.checkLater()
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
         sendBanners(at: now)
     }

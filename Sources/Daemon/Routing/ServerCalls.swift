@@ -25,6 +25,11 @@ struct ServerCalls {
     private(set) var cooldownTimer: Router.Timers.TimerID?
     /// Armed while the newest call is exclusive.
     private(set) var exclusiveTimer: Router.Timers.TimerID?
+    /// Which new banners the server gets, and which are folded.
+    private var limiter = RateLimiter()
+    private var activation = ServerActivation()
+    /// Armed for the next attempt to start a server.
+    private(set) var startTimer: Router.Timers.TimerID?
     /// When the server left. At first there is none.
     private var absentSince = Instant.beforeEverything
     /// When the server was found, while it is asked what it can do.
@@ -64,6 +69,28 @@ struct ServerCalls {
     }
 
     mutating func succeeded() { breaker.callSucceeded() }
+
+    /// The server has shown a banner.
+    mutating func shown() {
+        succeeded()
+        activation = ServerActivation()
+        startTimer = nil
+    }
+
+    /// Whether the limit of banners per second allows a new one.
+    mutating func admits(sender: String, limit: Int, at now: Instant) -> Bool {
+        limiter.admit(sender: sender, limit: limit, at: now)
+    }
+
+    /// - Returns: whether to start a server now, where there is none.
+    mutating func startIfDue(at now: Instant, timers: inout Router.Timers) -> Bool {
+        let isDue = activation.isDue(at: now)
+        if isDue { activation.attempted(at: now) }
+        if startTimer == nil, let retry = activation.retry { startTimer = timers.schedule(.serverStart, at: retry) }
+        return isDue
+    }
+
+    mutating func startTimerFired() { startTimer = nil }
 
     mutating func failed(at now: Instant, timers: inout Router.Timers) {
         if let end = breaker.callFailed(at: now) { cooldownTimer = timers.schedule(.cooldown, at: end) }
@@ -131,4 +158,88 @@ struct ServerCalls {
         inFlight.removeAll()
         timedOut.removeAll()
     }
+}
+
+/// When to ask the bus to start a notification server: at once when a banner is due and there is none, then with exponential
+/// backoff until a server has shown a banner.
+struct ServerActivation {
+    static let initialBackoff: Duration = .seconds(5)
+    static let maximumBackoff: Duration = .seconds(600)
+    /// After so many attempts no timer is armed, so that a machine without a server can sleep.
+    static let unpromptedAttempts = 6
+
+    private var attempts = 0
+    /// The earliest moment of the next attempt.
+    private var next: Instant?
+
+    /// When to try again without another input.
+    var retry: Instant? { attempts < Self.unpromptedAttempts ? next : nil }
+
+    func isDue(at now: Instant) -> Bool { next.map { $0 <= now } ?? true }
+
+    mutating func attempted(at now: Instant) {
+        let backoff = Self.initialBackoff * (1 << min(attempts, 10))
+        next = now + min(backoff, Self.maximumBackoff)
+        attempts += 1
+    }
+}
+
+/// When each cause has delayed banners, the last time that it did.
+struct BannerDelays: Sendable {
+    /// From its beginning to its end without a break.
+    private struct Period {
+        var start: Instant
+        var end: Instant
+
+        static let none = Period(start: .beforeEverything, end: .beforeEverything)
+
+        /// Continues the period if the new one begins before its end. Periods are added in the order of their ends.
+        mutating func add(from start: Instant, to end: Instant) {
+            self = Period(start: start <= self.end ? min(start, self.start) : start, end: end)
+        }
+
+        func length(since moment: Instant) -> Duration { end > moment ? end - max(start, moment) : .zero }
+    }
+
+    private var absence = Period.none
+    private var cooldown = Period.none
+    private var failure = Period.none
+    private var limit = Period.none
+    private var earlierCall = Period.none
+
+    /// Adds a time in which there was a cause, now that it is over.
+    mutating func add(_ cause: BannerDelay, from start: Instant, to end: Instant) {
+        switch cause {
+        case .absent: absence.add(from: start, to: end)
+        case .resting: cooldown.add(from: start, to: end)
+        case .failed: failure.add(from: start, to: end)
+        case .limited: limit.add(from: start, to: end)
+        case .busy: earlierCall.add(from: start, to: end)
+        }
+    }
+
+    /// The cause of delay of a banner that is asked for now: the one that lasted longest since the deadline. Of several that
+    /// lasted equally long it is the first of `BannerDelay`.
+    ///
+    /// - Parameters:
+    ///   - deadline: when its event's window ended.
+    ///   - isSummary: only the summary is delayed by the rate limit.
+    func delay(since deadline: Instant, isSummary: Bool) -> BannerDelay? {
+        var longest: (cause: BannerDelay?, length: Duration) = (nil, .zero)
+        func compare(_ cause: BannerDelay, _ period: Period) {
+            let length = period.length(since: deadline)
+            if length > longest.length { longest = (cause, length) }
+        }
+        compare(.absent, absence)
+        compare(.resting, cooldown)
+        compare(.failed, failure)
+        if isSummary { compare(.limited, limit) }
+        compare(.busy, earlierCall)
+        return longest.cause
+    }
+}
+
+extension Instant {
+    /// The start of a cause that was there from the beginning.
+    static let beforeEverything = Instant(microseconds: .min)
 }
