@@ -212,6 +212,19 @@ struct LogTests {
         #expect(log.hasSpare)
     }
 
+    /// Whoever has lost what was released is not told of damage.
+    @Test func whatWasReleasedIsNotMissed() throws {
+        try withFolder { folder in
+            let disk = DirectoryDisk(folder)
+            let log = try WriteAheadLog.opened(on: disk)
+            for _ in 0..<10 { log.release(through: try log.append([UInt8](repeating: 3, count: 1500)) - 1) }
+            log.close()
+            let (frames, replay) = try WriteAheadLog(on: disk, segmentBytes: 4096).frames()
+            #expect(frames.last?.sequence == 10 && frames.first.map { $0.sequence > 1 } == true)
+            #expect(replay.damaged == 0)
+        }
+    }
+
     /// What an earlier configuration used is read, and goes when it is released.
     @Test func filesBeyondTheNumberOfSegmentsAreReadAndRemoved() throws {
         let disk = MadeUpDisk()

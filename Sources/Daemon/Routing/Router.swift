@@ -149,7 +149,7 @@ public struct Router {
     /// The events the router holds in memory, decided or not.
     public var rememberedEvents: Int { events.count }
 
-    /// An event without an outcome, and what is kept with it.
+    /// An event that is undecided or snoozed, and what is kept with it.
     public struct Undecided {
         /// The event itself.
         public let event: Event
@@ -161,6 +161,8 @@ public struct Router {
         public let expires: Uptime
         /// Whether it is the current value of its topic.
         public let isValue: Bool
+        /// Whether it has an outcome and was snoozed.
+        public let isSnoozed: Bool
     }
 
     /// The highest id that was given out.
@@ -175,12 +177,13 @@ public struct Router {
             .map(\.event.id).sorted()
     }
 
-    /// An event in memory that has no outcome yet.
+    /// An event in memory that has no outcome yet, or is snoozed.
     public func undecided(_ id: EventID) -> Undecided? {
-        guard let tracked = events[id], tracked.isUndecided else { return nil }
+        let isSnoozed = snoozes[id] != nil
+        guard let tracked = events[id], tracked.isUndecided || isSnoozed else { return nil }
         return Undecided(
             event: tracked.event, accepted: tracked.accepted, window: max(.zero, tracked.deadline - tracked.accepted),
-            expires: tracked.expires, isValue: values[tracked.event.topic]?.id == id)
+            expires: tracked.expires, isValue: values[tracked.event.topic]?.id == id, isSnoozed: isSnoozed)
     }
 
     /// Handles a call.

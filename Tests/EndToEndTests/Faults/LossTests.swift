@@ -10,15 +10,21 @@ import Testing
 struct LossTests {
     @Test func theJournalBeginsAfreshWithWhatIsInMemoryWhenTheStateDirectoryIsDeleted() async throws {
         try await withFaultRig { rig in
+            let snoozed = try await rig.send("/later/1", "news")
+            try await rig.until("it is shown") { try await rig.outcome(of: snoozed) == "shown" }
+            _ = try await rig.call("Snooze", [.uint64(snoozed), .uint32(3600)])
             let open = try await rig.publish("/open/1", "open", ["window": .uint32(60_000)])
             try await shell("rm -rf \"$0\"", rig.state)
             try await expectTold(rig)
             try await rig.until("it has begun afresh") { try await rig.degradation() == "" }
-            var ids = [open]
+            var ids = [snoozed, open]
             for number in 1...5 { ids.append(try await rig.send("/note/\(number)", "\(number)")) }
             await rig.daemon.kill()
             try await rig.daemon.start()
             #expect(try await rig.history().map(\.id) == ids)
+            #expect(try await rig.outcome(of: snoozed) == "shown")
+            let inbox = try await rig.call("Inbox", [.string("/later"), .uint64(0), .uint32(1)])
+            #expect("\(inbox.arguments)".contains("\"snoozed\""))
             #expect(try await rig.claim(open) == "suppressed")
         }
     }

@@ -116,8 +116,10 @@ struct LogReader {
     func replay(
         after applied: UInt64, _ body: (UInt64, ArraySlice<UInt8>) throws(JournalError) -> Void
     ) throws(JournalError) -> WriteAheadLog.Replay {
-        var replay = WriteAheadLog.Replay(last: applied)
         let ordered = ordered
+        var replay = WriteAheadLog.Replay(last: applied)
+        // The index was made anew, and what came before was released.
+        if applied == 0, let oldest = ordered.first, oldest.last.segment > 1 { replay.last = oldest.first.sequence - 1 }
         for (index, (segment, first, last)) in ordered.enumerated() where last.sequence > applied {
             let later = ordered[(index + 1)...]
             let bound = later.map(\.first.sequence).min() ?? .max

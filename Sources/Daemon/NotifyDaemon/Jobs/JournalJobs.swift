@@ -51,11 +51,11 @@ final class JournalRetry: Job {
         host.endTurnWhenIdle()
     }
 
-    /// Tries to write all entries kept in memory, and undecided events that the file has lost.
+    /// Tries to write all entries kept in memory, and undecided and snoozed events that the file has lost.
     func write(_ daemon: Daemon) {
         let (clock, records) = (daemon.clock, RecordBuilder(server: nil))
         daemon.storage.retry(
-            at: clock, keeping: { daemon.router.undecidedIDs },
+            at: clock, keeping: { (daemon.router.undecidedIDs, daemon.router.snoozed.map(\.id)) },
             as: { id in daemon.router.undecided(id).map { records.stored($0, clock) } },
             areAll: daemon.isRestored && !daemon.recovery.isUnderWay)
     }

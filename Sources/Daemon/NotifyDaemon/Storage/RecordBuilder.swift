@@ -11,12 +11,13 @@ struct RecordBuilder {
             stored(event, window: announcement.window, accepted: clock.wall, expires: announcement.expires, clock))
     }
 
-    /// An undecided event as it was stored when it was accepted.
+    /// An undecided event as it was stored when it was accepted. A snoozed one counts as shown.
     func stored(_ open: Router.Undecided, _ clock: WallClock) -> StoredEvent {
         var event = stored(
             open.event, window: open.window, accepted: clock.moment(open.accepted), expires: open.expires, clock)
         // Another event may be the topic's value by now.
         event.retained = open.isValue
+        if open.isSnoozed { event.decision = StoredDecision(outcome: .shown, resolved: event.accepted) }
         return event
     }
 

@@ -216,11 +216,12 @@ final class Storage {
     /// Retries after a failure.
     ///
     /// - Parameters:
-    ///   - undecided: the undecided events in memory, some of which the file may have lost.
+    ///   - kept: the undecided and the snoozed events in memory, some of which the file may have lost.
     ///   - event: such an event as it is stored.
     ///   - areAll: whether all undecided events are in memory, because the recovery is over.
     func retry(
-        at clock: WallClock, keeping undecided: () -> [EventID], as event: (EventID) -> StoredEvent?, areAll: Bool
+        at clock: WallClock, keeping kept: () -> (undecided: [EventID], snoozed: [EventID]),
+        as event: (EventID) -> StoredEvent?, areAll: Bool
     ) {
         retries += 1
         do throws(JournalError) {
@@ -237,7 +238,7 @@ final class Storage {
             if isDiskFull { _ = try? expireStep(at: clock) }
             try journal?.probe()
             if isReconcileDue {
-                try reconcile(undecided(), as: event, areAll: areAll, at: clock)
+                try reconcile(kept(), as: event, areAll: areAll, at: clock)
                 isReconcileDue = false
             }
             logLoss()
@@ -266,12 +267,13 @@ final class Storage {
 
     /// Makes the undecided events of the file those of the daemon: the file may have been replaced or truncated.
     private func reconcile(
-        _ undecided: [EventID], as event: (EventID) -> StoredEvent?, areAll: Bool, at clock: WallClock
+        _ kept: (undecided: [EventID], snoozed: [EventID]), as event: (EventID) -> StoredEvent?, areAll: Bool,
+        at clock: WallClock
     ) throws(JournalError) {
-        guard let journal, areAll || !undecided.isEmpty else { return }
+        guard let journal, areAll || !kept.undecided.isEmpty else { return }
         let stored = Set(try journal.undecidedIDs())
-        try rewrite(undecided.filter { !stored.contains($0) }, as: event, in: journal)
-        if areAll { try settle(stored.subtracting(undecided), in: journal, at: clock) }
+        try rewrite((kept.undecided + kept.snoozed).filter { !stored.contains($0) }, as: event, in: journal)
+        if areAll { try settle(stored.subtracting(kept.undecided), in: journal, at: clock) }
     }
 
     /// Rewrites events that the file has lost.
@@ -281,8 +283,11 @@ final class Storage {
         var entries: [Record] = []
         var bytes = 0
         for id in missing {
-            if try !journal.holds(id), let event = event(id) {
+            if try !journal.holds(id), var event = event(id) {
+                let decision = event.decision
+                event.decision = nil
                 entries.append(.accepted(event))
+                if let decision { entries.append(.decided(id, decision)) }
                 bytes += event.memoryCost
             }
             let isFull = entries.count >= Self.rewrittenAtOnce || bytes >= Self.turnBytes
