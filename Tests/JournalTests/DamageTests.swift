@@ -90,7 +90,7 @@ struct DamageTests {
             try queue.write { try $0.execute(sql: change) }
             try queue.close()
             let next = try Journal(directory: folder, checkedWhenOpened: isLarge ? 0 : 1 << 20)
-            #expect(next.setAside?.isEarlier == false)
+            #expect(next.setAside?.reason == .damaged)
             #expect(try next.event(EventID(1)) == sample(1))
             try next.commit([.accepted(try sample(2))])
             #expect(next.count == 2)
@@ -116,6 +116,23 @@ struct DamageTests {
         }
         #expect(pages > 20)
         if isLogGone { #expect(bare < 4) }
+    }
+
+    /// The log gives the place of what the index has to others.
+    @Test(arguments: [10, 3000]) func aMissingIndexIsToldUnlessTheLogHasAll(_ count: UInt64) throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            for number in 1...count {
+                var event = try sample(number)
+                event.body = String(repeating: "x", count: 8000)
+                try journal.commit([.accepted(event)])
+            }
+            journal.close()
+            for name in try files(in: folder) where name.hasPrefix("index.db") { unlink("\(folder)/\(name)") }
+            let next = try Journal(directory: folder)
+            #expect(next.setAside?.reason == (count == 10 ? nil : .missing))
+            #expect(next.damagedRows == 0 && (next.count == count) == (count == 10))
+        }
     }
 
     /// What SQLite's log has not is in ours.

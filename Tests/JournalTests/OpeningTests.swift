@@ -38,7 +38,7 @@ struct OpeningTests {
             let journal = try Journal(directory: folder)
             let aside = try #require(journal.setAside)
             #expect(FileManager.default.fileExists(atPath: aside.file))
-            #expect(!aside.isEarlier)
+            #expect(aside.reason == .damaged)
             try journal.commit([.accepted(try sample(1))])
             #expect(try journal.undecided().count == 1)
         }
@@ -62,7 +62,7 @@ struct OpeningTests {
                 try Data(name.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
             }
             let journal = try Journal(directory: folder)
-            let aside = Journal.SetAside(file: folder + "/events.db.earlier", isEarlier: true)
+            let aside = Journal.SetAside(file: folder + "/events.db.earlier", reason: .earlier)
             #expect(journal.setAside == aside)
             #expect(try Data(contentsOf: URL(filePath: aside.file)) == Data("events.db".utf8))
             #expect(try Data(contentsOf: URL(filePath: aside.file + "-wal")) == Data("events.db-wal".utf8))

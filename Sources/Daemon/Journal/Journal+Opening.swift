@@ -160,6 +160,7 @@ extension Journal {
         try? fold()
         // An index that was made anew has what the log had.
         guard numbers.oldest == nil else { return }
+        if found.isBehind, setAside == nil { setAside = SetAside(file: path, reason: .missing) }
         let oldest = numbers.lowest ?? numbers.last + 1
         try write { db in try self.setOldestChange(oldest, db) }
     }

@@ -10,7 +10,7 @@ extension Journal {
         let earlier = "\(directory)/\(Self.earlierFileName)"
         guard access(earlier, F_OK) == 0 else { return }
         unlink("\(directory)/ballast")
-        setAside = SetAside(file: try move(earlier, to: "\(earlier).earlier"), isEarlier: true)
+        setAside = SetAside(file: try move(earlier, to: "\(earlier).earlier"), reason: .earlier)
     }
 
     /// Puts a new index in the place of the damaged one, with what can be read of it. Until the new one is complete, the damaged
@@ -47,7 +47,7 @@ extension Journal {
         guard access(readyPath, F_OK) == 0, FileKind.obstacle(at: readyPath) == nil else { return }
         if access(path, F_OK) == 0 {
             let file = try move(path, to: "\(path).damaged-\(time(nil))")
-            setAside = SetAside(file: file, isEarlier: false)
+            setAside = SetAside(file: file, reason: .damaged)
             removeOldDamagedFiles(except: file)
         }
         // The new one must not get what the damaged one had there.

@@ -36,7 +36,7 @@ public final class Journal {
     /// Indexes up to this size, in bytes, are checked when they are opened, which takes some tens of milliseconds.
     let checkedWhenOpened: Int
 
-    /// The damaged index that was set aside, or the file of an earlier build, if there is one.
+    /// The damaged index that was set aside, the file of an earlier build, or the missing index, if there is one.
     public internal(set) var setAside: SetAside?
     /// Rows and frames that were left out because their checksums do not match.
     public internal(set) var damagedRows: UInt64 = 0
@@ -118,12 +118,21 @@ public final class Journal {
 
     var path: String { "\(directory)/\(Self.fileName)" }
 
-    /// A file that was moved out of the way.
+    /// A file that is not used.
     public struct SetAside: Sendable, Equatable {
-        /// Where it is now.
+        /// Why it is not used.
+        public enum Reason: Sendable {
+            /// It was damaged.
+            case damaged
+            /// An earlier build wrote it.
+            case earlier
+            /// The index was not there, and the log does not have all that it had.
+            case missing
+        }
+
+        /// Where it is now, or was.
         public var file: String
-        /// Whether an earlier build wrote it. Otherwise it is damaged.
-        public var isEarlier: Bool
+        public var reason: Reason
     }
 
     /// Opens the journal in a directory, and makes the directory if it does not exist.

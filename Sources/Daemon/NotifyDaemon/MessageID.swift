@@ -58,6 +58,8 @@ enum MessageID: String, CaseIterable {
     case journalDamaged = "1b4d16b4c5044b02a46fb62ed1f80dec"
     /// A file of an earlier build was renamed.
     case journalOfEarlierBuild = "6f0cbf9d3b3b4e2f9a2a3c3f5d1e7a90"
+    /// The index was not there when the journal was opened.
+    case journalIncomplete = "8a91297b138e45dea2510f344f449b8d"
     /// A file was deleted, moved or replaced while it was in use.
     case journalLost = "bac7d642e1aa4949aa7d7b493bd1264f"
     /// The integrity check of a large file ended without a result.
@@ -143,6 +145,8 @@ extension MessageID {
         case .journalDamaged: (.critical, "The journal was damaged and is set aside; a fresh one is begun")
         case .journalOfEarlierBuild:
             (.warning, "The journal of an earlier build is set aside; this build begins a new one")
+        case .journalIncomplete:
+            (.critical, "The index of the journal was missing; a new one has what the log still had")
         case .journalLost:
             (.critical, "The journal was deleted, moved or replaced while it was in use; a fresh one is begun")
         case .integrityCheckFailed: (.warning, "The integrity check of the journal could not run")

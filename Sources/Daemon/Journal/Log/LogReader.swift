@@ -119,7 +119,10 @@ struct LogReader {
         let ordered = ordered
         var replay = WriteAheadLog.Replay(last: applied)
         // The index was made anew, and what came before was released.
-        if applied == 0, let oldest = ordered.first, oldest.last.segment > 1 { replay.last = oldest.first.sequence - 1 }
+        if applied == 0, let oldest = ordered.first, oldest.last.segment > 1, oldest.first.sequence > 1 {
+            replay.last = oldest.first.sequence - 1
+            replay.isBehind = true
+        }
         for (index, (segment, first, last)) in ordered.enumerated() where last.sequence > applied {
             let later = ordered[(index + 1)...]
             let bound = later.map(\.first.sequence).min() ?? .max
@@ -189,6 +192,8 @@ extension WriteAheadLog {
         /// Whether there is something behind the last frame that is not intact: a frame that was being written when the
         /// power went. Nothing was lost, unless that frame was damaged later; nobody can tell.
         package var isTorn = false
+        /// Whether nothing was applied, and frames before the first one were released.
+        package var isBehind = false
         /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged.
         package var damaged = 0
         /// Files of which parts could not be read.

@@ -313,11 +313,17 @@ final class Storage {
         }
     }
 
-    /// Logs once per file that it was set aside.
+    /// Logs once per file that it is not used.
     private func logSetAside() {
         guard let aside = journal?.setAside, aside != loggedAside else { return }
         loggedAside = aside
-        logger.record(aside.isEarlier ? .journalOfEarlierBuild : .journalDamaged, ["file": "\(aside.file)"])
+        let message: MessageID =
+            switch aside.reason {
+            case .damaged: .journalDamaged
+            case .earlier: .journalOfEarlierBuild
+            case .missing: .journalIncomplete
+            }
+        logger.record(message, ["file": "\(aside.file)"])
     }
 
     /// Called when something happened to the names in the state directory. If the files of the journal have lost theirs, the
