@@ -18,6 +18,36 @@ struct ContributingTests {
         }
     }
 
+    /// The table of the path of a push: a row names a file, and functions in it.
+    @Test func thePathOfAPushIsThatOfTheCode() throws {
+        let text = try Project.text("CONTRIBUTING.md")
+        var files: Set<Substring> = []
+        var functions = 0
+        for row in text.matches(of: /(?m)^\| `(Sources\/[^`]+\.swift)` \| ([^|]+) \|/) {
+            files.insert(row.1)
+            let source = try Project.text(String(row.1))
+            for name in row.2.matches(of: /`(\w+)`/).map(\.1) {
+                functions += 1
+                let isThere = ["func \(name)(", "func \(name)<", "let \(name):"].contains { source.contains($0) }
+                #expect(isThere || name == "init" && source.contains("init("), "\(row.1) has no function \(name)")
+            }
+        }
+        #expect(text.contains("\(functions) functions in \(files.count) files"))
+    }
+
+    /// The table of the places of an event: its last column names functions.
+    @Test func everyFunctionThatMovesAnEventIsThere() throws {
+        let daemon = try Project.texts(below: "Sources/Daemon", suffix: ".swift").joined(separator: "\n")
+        let section = try #require(
+            try Project.text("docs/design.md").split(separator: "\n## ").first { $0.hasPrefix("How") })
+        let names = section.split(separator: "\n").filter { $0.hasPrefix("|") }.compactMap {
+            $0.split(separator: "|").last
+        }
+        .flatMap { $0.matches(of: /`(\w+)`/).map(\.1) }
+        #expect(!names.isEmpty)
+        for name in names { #expect(daemon.contains("func \(name)("), "there is no function \(name)") }
+    }
+
     /// The map of the house: a row for each module, the last cell of which names the modules that it imports, or all of
     /// a folder.
     @Test func everyModuleIsOnTheMapWithWhatItImports() throws {
