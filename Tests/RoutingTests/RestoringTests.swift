@@ -16,11 +16,11 @@ struct RestoringTests {
         #expect(router.lastID == EventID(5_001))
     }
 
-    private static func event(_ id: UInt64) throws -> Event {
+    private static func event(_ id: UInt64, wait: Route.Wait = .anyone) throws -> Event {
         Event(
             id: EventID(id), topic: try Topic("/post/1"), title: "", body: "", fields: [], published: 0,
             sender: ":1.1", origin: Origin(), urgency: nil, retained: false,
-            route: Route(pattern: nil, window: .milliseconds(100)))
+            route: Route(pattern: nil, window: .milliseconds(100), wait: wait))
     }
 
     /// A router to which an event of an earlier run was given back.
@@ -32,6 +32,21 @@ struct RestoringTests {
         restoration.undecided = [.init((event: try event(1), window: .milliseconds(100), age: age), left: .seconds(60))]
         let effects = bench.take(.restored(restoration))
         return (bench, effects)
+    }
+
+    /// They come back some time after the daemon.
+    @Test func whatWaitsForScreensHasAWindowUntilTheyAreBack() throws {
+        var bench = Bench()
+        var restoration = Restoration()
+        restoration.minimumWindow = .seconds(2)
+        restoration.undecided = [
+            .init((event: try Self.event(1, wait: .screens), window: .milliseconds(100), age: .zero), left: .seconds(60))
+        ]
+        let effects = bench.take(.restored(restoration))
+        #expect(effects.banners.isEmpty && effects.resolutions.isEmpty)
+        bench.pass(.milliseconds(1900))
+        let opened = bench.take(.screenOpened(try TopicPrefix("/post/1"), ScreenOptions(), by: ":1.9"))
+        #expect(opened.resolutions[EventID(1)]?.outcome == .claimed)
     }
 
     @Test func latenciesCountFromPublishing() throws {

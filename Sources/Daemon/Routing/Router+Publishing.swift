@@ -126,7 +126,7 @@ extension Router {
         at now: Now
     ) -> Bool {
         let asked = ask(about: event)
-        let isAwaited = TrackedEvent.isAwaited(event, asked: asked)
+        let isAwaited = TrackedEvent.isAwaited(event, asked: asked, isReplayed: isReplayed)
         // Most events are claimed or shown soon. Of very many, most wait.
         let kept = undecided.total.count < limits.unpackedEvents ? event : Event(packing: event)
         let window = windows.add(

@@ -76,7 +76,7 @@ extension Router {
             let asked = ask(about: event)
             events[existing: event.id].asked = asked
             windows.restore(
-                tracked, key, isAwaited: TrackedEvent.isAwaited(event, asked: asked), at: now.instant, timers: &timers)
+                tracked, key, isAwaited: events[existing: event.id].isAwaited, at: now.instant, timers: &timers)
             return key
         case .held(let key):
             events[existing: event.id].deadline = now.instant

@@ -70,10 +70,11 @@ extension Router {
         }
 
         /// Whether claims are awaited.
-        var isAwaited: Bool { Self.isAwaited(event, asked: asked) }
+        var isAwaited: Bool { Self.isAwaited(event, asked: asked, isReplayed: isReplayed) }
 
-        static func isAwaited(_ event: Event, asked: [ScreenID]) -> Bool {
-            event.route.wait == .anyone || !asked.isEmpty
+        /// After a restart the screens that would be asked are not back yet.
+        static func isAwaited(_ event: Event, asked: [ScreenID], isReplayed: Bool) -> Bool {
+            event.route.wait == .anyone || !asked.isEmpty || isReplayed && event.route.wait == .screens
         }
     }
 
