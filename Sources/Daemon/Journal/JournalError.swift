@@ -26,14 +26,14 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .diskFull:
-            "the disk is full; make room there, or delete old events with notifyctl forget, and new ones are accepted again"
+            "the disk is full; make room there, or delete enough old events with notifyctl forget"
         case .fileTooLarge:
             "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of the unit), restart notifyd"
-        case .readOnly: "the state directory cannot be written"
+        case .readOnly: "its directory or a file in it is read-only"
         case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
-        case .gone(let text): "\(text); notifyd begins a new journal there in a moment, with what is in memory"
+        case .gone(let text): "\(text); notifyd goes on in a moment with what is there and what is in memory"
         case .inputOutput: "the disk gives errors; look at the system's log"
-        case .damaged: "the file is damaged"
+        case .damaged: "its index is damaged; notifyd makes a new one in a moment from what can be read"
         case .inUse: "another process has the journal open, another notifyd or a program such as sqlite3; end that one"
         case .tooNew: "the journal was written by a newer notifyd; install that one, or move the journal away"
         case .other(let text): text

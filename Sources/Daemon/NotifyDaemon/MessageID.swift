@@ -142,13 +142,14 @@ extension MessageID {
         case .denied: (.debug, "Denied by policy")
         case .journalFailed: (.critical, "The journal cannot be written; publishing is refused until it can")
         case .journalRecovered: (.notice, "The journal can be written again")
-        case .journalDamaged: (.critical, "The journal was damaged and is set aside; a fresh one is begun")
+        case .journalDamaged:
+            (.critical, "The index of the journal was damaged and is set aside; a new one has what could be read")
         case .journalOfEarlierBuild:
-            (.warning, "The journal of an earlier build is set aside; this build begins a new one")
+            (.warning, "The journal of an earlier build is set aside; this build does not read it")
         case .journalIncomplete:
             (.critical, "The index of the journal was missing; a new one has what the log still had")
         case .journalLost:
-            (.critical, "The journal was deleted, moved or replaced while it was in use; a fresh one is begun")
+            (.critical, "The journal was deleted, moved or replaced while it was in use; what is there is used")
         case .integrityCheckFailed: (.warning, "The integrity check of the journal could not run")
         case .server: (.info, "A notification server is on the bus")
         case .noServer: (.warning, "No notification server is on the bus; banners wait for one")

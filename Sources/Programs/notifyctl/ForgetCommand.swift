@@ -24,7 +24,8 @@ struct ForgetCommand: AsyncParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A topic, such as /post/27 (/ means every topic), or the id of an event, or “last”.", valueName: "topic"),
+            "A topic, such as /post/27 (/ means every topic), or the id of an event, or “last”.",
+            valueName: "topic or id"),
         completion: Completion.prefixes)
     var subject: String
     @Option(
@@ -46,7 +47,8 @@ struct ForgetCommand: AsyncParsableCommand {
     func run() async throws {
         guard event != nil || subject.utf8.first == UInt8(ascii: "/") else {
             throw NotifyError(
-                .invalidArgument, "“\(subject)” is neither a topic, such as /post/27, nor the id of an event.")
+                .invalidArgument,
+                "“\(subject)” is neither a topic, such as /post/27, nor the id of an event, nor “last”.")
         }
         let client = try await bus.connect()
         let id = try await event?.find(client)

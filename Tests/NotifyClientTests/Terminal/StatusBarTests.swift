@@ -78,6 +78,13 @@ struct StatusBarTests {
         #expect(line(.polybar, status) == "(in trouble) 1 · Nice!")
     }
 
+    @Test func theReasonOfTroubleIsNotCut() {
+        var status = status()
+        status.degradation =
+            "the journal in /" + String(repeating: "a", count: 100) + " cannot be written: the disk is full"
+        #expect(line(.waybar, status).contains("the disk is full"))
+    }
+
     @Test func textIsTextInEveryBar() {
         let evil = entry("<b>&%{F#f00}\u{1b}[31m\u{fffe}\"\\", "</span>\n<!--")
         #expect(line(.polybar, status(evil)) == #"1 · <b>&% {F#f00}\u{1b}[31m"# + "\u{fffe}\"\\")

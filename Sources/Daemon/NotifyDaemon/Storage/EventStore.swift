@@ -110,7 +110,7 @@ struct StateDirectory: Disk {
 
     func explanation(of error: JournalError) -> String {
         guard error == .readOnly, let obstacle = WriteObstacle.description(of: name) else { return "\(error)" }
-        return "\(error): \(obstacle)"
+        return obstacle
     }
 
     func openJournal() throws(JournalError) -> any EventStore { try Journal(directory: name, limits: limits) }

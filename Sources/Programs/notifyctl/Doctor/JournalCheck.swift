@@ -8,8 +8,8 @@ struct JournalCheck {
     var mode: UInt32?
     var room: UInt64?
     var damaged: [String] = []
-    /// The file of an earlier build that was set aside.
-    var earlier: String?
+    /// The files of earlier builds that were set aside.
+    var earlier: [String] = []
     /// `nil` if notifyd does not run, or tells nothing about it.
     var log: JournalLog?
     /// The folders that the sandbox lets notifyd write to; `nil` if it may write anywhere.
@@ -25,14 +25,14 @@ struct JournalCheck {
             findings.append(
                 .warning(
                     Self.check, "\(damaged.joined(separator: ", ")) in \(folder): set aside because it was damaged",
-                    "A new journal was begun. The old one is not used: delete it if you do not need it."))
+                    "A new index has what could be read. The old one is not used: delete it if you do not need it."))
         }
-        if let earlier {
+        if !earlier.isEmpty {
             findings.append(
                 .warning(
                     Self.check,
-                    "\(earlier) in \(folder): the journal of an earlier build, which this one does not read",
-                    "A new journal was begun. Delete the old one if you do not need it."))
+                    "\(earlier.joined(separator: ", ")) in \(folder): of an earlier build, which this one does not read",
+                    "Nothing of it is in the present journal: delete these files if you do not need them."))
         }
         return findings
     }
@@ -63,6 +63,7 @@ struct JournalCheck {
             return "The state directory was deleted, replaced or mounted anew, and the sandbox still shows the old "
                 + "one: systemctl --user restart notifyd"
         }
+        if degradation.contains("in a moment") { return "There is nothing to do: notifyd mends that itself." }
         return "Correct that, and notifyd continues within seconds."
     }
 }

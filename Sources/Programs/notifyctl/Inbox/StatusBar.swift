@@ -78,7 +78,7 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 
     private static func trouble(_ status: InboxStatus) -> String {
-        "notifyd accepts nothing, because \(short(status.degradation))"
+        "notifyd accepts nothing, because \(line(status.degradation))"
     }
 
     private static func words(_ quiet: Quiet, _ now: Int64) -> String {
@@ -86,8 +86,10 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 
     /// One line that is not too long.
-    private static func short(_ text: String) -> String {
-        Terminal.plain(text.split { $0.isNewline || $0 == "\t" }.joined(separator: " ")).truncated(to: longestText)
+    private static func short(_ text: String) -> String { line(text).truncated(to: longestText) }
+
+    private static func line(_ text: String) -> String {
+        Terminal.plain(text.split { $0.isNewline || $0 == "\t" }.joined(separator: " "))
     }
 }
 
