@@ -40,7 +40,8 @@ struct RestoringTests {
         var restoration = Restoration()
         restoration.minimumWindow = .seconds(2)
         restoration.undecided = [
-            .init((event: try Self.event(1, wait: .screens), window: .milliseconds(100), age: .zero), left: .seconds(60))
+            .init(
+                (event: try Self.event(1, wait: .screens), window: .milliseconds(100), age: .zero), left: .seconds(60))
         ]
         let effects = bench.take(.restored(restoration))
         #expect(effects.banners.isEmpty && effects.resolutions.isEmpty)

@@ -110,7 +110,7 @@ struct LossTests {
             #expect(try await rig.history().map(\.id) == [open])
             #expect(try await rig.claim(open) == "suppressed")
             let word = await rig.daemon.errors.next(within: FaultRig.patience) {
-                $0.contains("The journal was damaged and is set aside")
+                $0.contains("The index of the journal was damaged and is set aside")
             }
             #expect(word != nil)
         }
