@@ -186,9 +186,8 @@ public struct Router {
             expires: tracked.expires, isValue: values[tracked.event.topic]?.id == id, isSnoozed: isSnoozed)
     }
 
-    /// Handles a call.
+    /// Handles a call. What is not in memory is asked of the reader.
     ///
-    /// - Parameter reader: reads what is not in memory.
     /// - Returns: the answer, which leaves before what follows from it, and what the shell must do, in order. A call that is
     ///   refused may have effects too, such as arming a timer.
     public mutating func handle(
