@@ -112,7 +112,7 @@ struct CallCounter {
 
     /// Removes a call that was added.
     mutating func remove(_ caller: String) {
-        guard let count = counts[caller] else { preconditionFailure("a call that ends has begun") }
+        guard let count = counts[caller] else { preconditionFailure("remove(_:) without add(_:)") }
         counts[caller] = count > 1 ? count - 1 : nil
     }
 }
