@@ -100,6 +100,11 @@ extension EventState {
             collapse: event.collapse, isValue: isValue)
     }
 
+    /// The row of an event, if there is one.
+    static func row(_ id: Int64, _ db: Database) throws -> Row? {
+        try Row.fetchOne(db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [id])
+    }
+
     /// The statement that writes a row.
     static func insertion(_ db: Database) throws -> Statement {
         try db.cachedStatement(

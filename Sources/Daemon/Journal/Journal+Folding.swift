@@ -337,8 +337,7 @@ struct FoldBatch {
     }
 
     private static func state(of id: EventID, _ db: Database) throws -> EventState? {
-        let row = try Row.fetchOne(
-            db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [Journal.number(id)])
+        let row = try EventState.row(Journal.number(id), db)
         // A damaged row stays what it is.
         return row.flatMap { try? EventState($0) }
     }

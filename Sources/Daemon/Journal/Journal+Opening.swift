@@ -7,7 +7,8 @@ import Routing
 extension Journal {
     /// Opens index and log, and fills the index with what only the log has.
     ///
-    /// - Parameter known: the last frame that this process has written and synced; later ones in the files do not count.
+    /// - Parameter known: the last frame that this process has written and synced; later ones in the files do not
+    ///   count.
     func open(known: UInt64? = nil) throws(JournalError) {
         try makeDirectory()
         try setEarlierFileAside()
@@ -268,8 +269,8 @@ extension Journal {
         guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw .inputOutput }
     }
 
-    /// What a killed process wrote to SQLite's log may not be on the disk yet, and our log gives away the place of what the
-    /// index has.
+    /// What a killed process wrote to SQLite's log may not be on the disk yet, and our log gives away the place of what
+    /// the index has.
     private func syncLogOfSQLite() throws(JournalError) {
         let descriptor = Glibc.open(path + "-wal", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 || errno != ENOENT else { return }
@@ -284,8 +285,7 @@ extension Journal {
         try queue.write { db in
             let ids = Set(try Int64.fetchAll(db, sql: "SELECT id FROM event"))
             for id in ids {
-                let row = try Row.fetchOne(
-                    db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [id])
+                let row = try EventState.row(id, db)
                 guard let row, (try? EventState(row)) == nil, let bytes = try? row.bytes("record"),
                     let state = try? EventState(stored: bytes)
                 else { continue }

@@ -44,8 +44,8 @@ extension Journal {
         }
     }
 
-    /// Removals of values that are remembered, so that an older value does not come back: the last one of each topic, in the
-    /// order of the removals.
+    /// Removals of values that are remembered, so that an older value does not come back: the last one of each topic,
+    /// in the order of the removals.
     public func tombstones() throws(JournalError) -> [Tombstone] { try read { db in try self.tombstones(db) } }
 
     func tombstones(_ db: Database) throws -> [Tombstone] {
@@ -162,8 +162,8 @@ extension Journal {
         }.joined()
     }
 
-    /// Makes the journal another one, because the disk of one machine was copied to another. What it has said so far keeps its
-    /// global names: those that the old number gave are written into the records.
+    /// Makes the journal another one, because the disk of one machine was copied to another. What it has said so far
+    /// keeps its global names: those that the old number gave are written into the records.
     ///
     /// - Parameter source: the source of the events that had no global name of their own.
     public func makeNewSeed(namingEarlierEvents source: String) throws(JournalError) {
@@ -173,8 +173,7 @@ extension Journal {
         try write { db in
             var writer = RecordWriter()
             for id in try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE name IS NULL") {
-                let row = try Row.fetchOne(
-                    db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [id])
+                let row = try EventState.row(id, db)
                 // A damaged row is left out when it is read, whatever its name.
                 guard let row, var state = try? EventState(row) else { continue }
                 state.event.origin = Self.named(state.event.origin, source, state.event.id)

@@ -26,8 +26,8 @@ extension Daemon {
         handle(.restored(try banners()))
     }
 
-    /// Called before the router hears from the server about a banner that is not restored yet. Later it would be restored
-    /// although it is gone.
+    /// Called before the router hears from the server about a banner that is not restored yet. Later it would be
+    /// restored although it is gone.
     func restoreBanners(before happening: Happening) {
         switch happening {
         case .bannerShown(_, let id?):
@@ -57,11 +57,9 @@ extension Daemon {
         return restoration
     }
 
-    /// Something happened to the names in the state directory. Whoever deletes it is not done yet: the next retry begins afresh.
+    /// Something happened to the names in the state directory. Whoever deletes it is not done yet: the next retry
+    /// begins afresh.
     func journalNamesChanged() { storage.namesChanged() }
-
-    /// Tries a failed journal again now.
-    func retryStorage() { jobs.retry.retry(self) }
 
     /// The topic and the publisher of an event in memory, of this turn or in the journal.
     func origin(of id: EventID) throws(Refusal) -> (topic: Topic, publisher: String)? {

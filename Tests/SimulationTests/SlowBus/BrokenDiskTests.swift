@@ -81,7 +81,7 @@ struct BrokenDiskTests {
         bus.endTurn()
         #expect(bus.disk.contents.events[EventID(1)]?.decision == nil)
         bus.disk.condition = .well
-        bus.daemon.retryStorage()
+        bus.daemon.jobs.retry.retry(bus.daemon)
         #expect(bus.daemon.storage.degradation.isEmpty)
         #expect(bus.disk.contents.events[EventID(1)]?.decision?.outcome == .claimed)
     }

@@ -114,7 +114,7 @@ struct ForgetTests {
             return
         }
         #expect(bus.machine.closed == [])
-        bus.daemon.retryStorage()
+        bus.daemon.jobs.retry.retry(bus.daemon)
         bus.endTurn()
         #expect(bus.stored == 0)
         #expect(!bus.daemon.router.remembers(bus.accepted[0]))

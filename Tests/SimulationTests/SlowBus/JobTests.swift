@@ -41,7 +41,7 @@ struct JobTests {
         bus.endTurn()
         #expect(!bus.daemon.storage.degradation.isEmpty)
         bus.disk.condition = .well
-        bus.daemon.retryStorage()
+        bus.daemon.jobs.retry.retry(bus.daemon)
         bus.endTurn()
         #expect(!bus.daemon.recovery.isUnderWay)
     }

@@ -90,7 +90,7 @@ struct RescueTests {
         userIsBack()
         #expect(rescues == [])
         bus.disk.condition = .well
-        bus.daemon.retryStorage()
+        bus.daemon.jobs.retry.retry(bus.daemon)
         bus.endTurn()
         #expect(rescues == ["1 event while you were away"])
     }

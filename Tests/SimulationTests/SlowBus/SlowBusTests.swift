@@ -112,7 +112,7 @@ struct SlowBusTests {
         #expect(readable < beyondMemory)
         #expect(announced(bus) == Array(0..<readable))
         bus.disk.condition = .well
-        bus.daemon.retryStorage()
+        bus.daemon.jobs.retry.retry(bus.daemon)
         takeEverything(bus)
         #expect(announced(bus) == Array(0..<beyondMemory))
     }

@@ -85,7 +85,7 @@ struct UnloadedBannerTests {
         bus.press(BannerID(2))
         bus.endTurn()
         bus.disk.condition = .well
-        bus.daemon.retryStorage()
+        bus.daemon.jobs.retry.retry(bus.daemon)
         bus.takeAll()
         #expect(known == [2, 3])
         #expect(outcome(1) == .shown)

@@ -39,7 +39,7 @@ final class DigestJob: Job {
         let found = try daemon.storage.read { [count] journal throws(JournalError) in
             try journal.muted(after: count.position, limit: Self.portion)
         }
-        for event in found.events where isCounted(event, by: count, daemon.router) {
+        for event in found.events where isCounted(event, by: count, daemon) {
             count.tally.add(daemon.event(event))
             if !daemon.router.isQuiet(TopicPrefix(event.topic)) { count.isAnyHeard = true }
         }
@@ -55,8 +55,8 @@ final class DigestJob: Job {
     }
 
     /// A snoozed event comes back by itself.
-    private func isCounted(_ event: StoredEvent, by count: Count, _ router: Router) -> Bool {
-        guard event.isUnread, router.snoozeEnd(of: event.id) == nil,
+    private func isCounted(_ event: StoredEvent, by count: Count, _ daemon: Daemon) -> Bool {
+        guard event.isUnread, daemon.snoozeEnd(of: event.id) == nil,
             let name = event.decision?.cause.flatMap({ MuteCause($0) })?.digest
         else { return false }
         return count.names.contains(name)
