@@ -4,8 +4,8 @@ import UserFiles
 
 /// Checks of files and of the disk.
 enum FileCheck {
-    /// Prepares the files for SQLite: each must be a regular file with mode 0600. Opening a pipe would block for ever, and SQLite
-    /// gives its log the mode of the file.
+    /// Prepares the files for SQLite: each must be a regular file with mode 0600. Opening a pipe would block for ever,
+    /// and SQLite gives its log the mode of the file.
     ///
     /// Call it only while this process does not have the file open: closing a file releases all locks of the process.
     static func prepare(_ path: String) throws(JournalError) {
@@ -20,8 +20,8 @@ enum FileCheck {
         // SQLite reports why it cannot be made.
     }
 
-    /// Whether the format numbers of the header are valid. SQLite does not report wrong ones as damage: it opens the file for
-    /// reading only, or not at all. See [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
+    /// Whether the format numbers of the header are valid. SQLite does not report wrong ones as damage: it opens the
+    /// file for reading only, or not at all. See [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
     static func hasUsableHeader(_ path: String) -> Bool {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         // A missing file is made later, and an unreadable one is reported later.

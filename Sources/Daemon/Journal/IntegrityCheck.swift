@@ -3,8 +3,8 @@ import Glibc
 
 /// The result of an integrity check of a large journal.
 ///
-/// A check takes a second or more, and the start must not wait for it. A process of its own makes it, on a file that does not
-/// change meanwhile: the journal writes to its log only. See `Journal.beginIntegrityCheck`.
+/// A check takes a second or more, and the start must not wait for it. A process of its own makes it, on a file that
+/// does not change meanwhile: the journal writes to its log only. See `Journal.beginIntegrityCheck`.
 public enum IntegrityCheck: Sendable, Equatable, LosslessStringConvertible {
     /// No damage; the number of events in the file.
     case sound(events: Int)

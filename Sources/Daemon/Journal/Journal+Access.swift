@@ -31,13 +31,13 @@ extension Journal {
     /// Reads the index as it is. If it is damaged, the journal is closed.
     func readIndex<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
         guard let queue else { throw failure ?? .other("the journal is closed") }
-        // GRDB's own `read` sets `PRAGMA query_only`, and with that SQLite forgets how it runs its prepared statements. Nothing
-        // writes between two statements: there is one connection, and one thread.
+        // GRDB's own `read` sets `PRAGMA query_only`, and with that SQLite forgets how it runs its prepared statements.
+        // Nothing writes between two statements: there is one connection, and one thread.
         do { return try queue.unsafeRead(body) } catch { throw giveUp(error) }
     }
 
-    /// Applies what waits while the index cannot be filled, such as on a full disk, in a transaction that stays in memory. It is
-    /// rolled back before anything is written.
+    /// Applies what waits while the index cannot be filled, such as on a full disk, in a transaction that stays in
+    /// memory. It is rolled back before anything is written.
     private func applyUnwritten() throws(JournalError) {
         guard let queue else { throw failure ?? .other("the journal is closed") }
         do {

@@ -3,9 +3,10 @@ import Routing
 
 /// What `Changes` lists, in the order in which it was committed.
 ///
-/// An event has a number for its acceptance and another one for its present outcome. Events are accepted in the order of their
-/// ids, so the numbers of acceptance need no index: a binary search finds the first one above another. What is rare has a row in
-/// the table `change`: starts, read marks, removals, and events of a lost file that are written again after later ones.
+/// An event has a number for its acceptance and another one for its present outcome. Events are accepted in the order
+/// of their ids, so the numbers of acceptance need no index: a binary search finds the first one above another. What is
+/// rare has a row in the table `change`: starts, read marks, removals, and events of a lost file that are written again
+/// after later ones.
 extension Journal {
     /// A position among the changes.
     public struct ChangePosition: Sendable, Equatable {
@@ -123,8 +124,8 @@ extension Journal {
         }
     }
 
-    /// The id of the first event with a number above another one, or an id above all. Most who ask know nearly everything, so the
-    /// search begins at the end, with steps that double.
+    /// The id of the first event with a number above another one, or an id above all. Most who ask know nearly
+    /// everything, so the search begins at the end, with steps that double.
     private func firstEvent(above number: Int64, _ db: Database) throws -> Int64 {
         let probe = try db.cachedStatement(
             sql: "SELECT id, number FROM event WHERE id >= ? AND number IS NOT NULL ORDER BY id LIMIT 1")

@@ -4,15 +4,17 @@ public import Routing
 
 /// Deletes events on request, so that their texts are not in the file any more.
 ///
-/// With `secure_delete` SQLite overwrites a row where it deletes it. But when it moves rows from one page to another, copies of
-/// them may stay in the unused part of a page, and nothing overwrites those. So after the deletions all pages are scrubbed.
+/// With `secure_delete` SQLite overwrites a row where it deletes it. But when it moves rows from one page to another,
+/// copies of them may stay in the unused part of a page, and nothing overwrites those. So after the deletions all pages
+/// are scrubbed.
 extension Journal {
-    /// Deletes some of the decided events at or below a topic with ids up to `last`, except current values. Their global ids
-    /// are kept as long as duplicates are recognised.
+    /// Deletes some of the decided events at or below a topic with ids up to `last`, except current values. Their
+    /// global ids are kept as long as duplicates are recognised.
     ///
     /// The texts are in the file until `scrub` has returned true.
     ///
-    /// - Parameter limit: the greatest number of events, and of topics, that are looked at. Of large events fewer are deleted.
+    /// - Parameter limit: the greatest number of events, and of topics, that are looked at. Of large events fewer are
+    ///   deleted.
     /// - Returns: the deleted events, and the position to continue from; `nil` at the end.
     public func forget(
         _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
@@ -114,8 +116,8 @@ extension Journal {
 
     /// Overwrites the unused parts of some pages. Each step takes a short time; between steps the journal can be used.
     ///
-    /// A transaction between two steps may give a page that is not scrubbed yet the number of one that is: SQLite numbers pages
-    /// anew when it divides the rows among them. So the pages that the log has are scrubbed again.
+    /// A transaction between two steps may give a page that is not scrubbed yet the number of one that is: SQLite
+    /// numbers pages anew when it divides the rows among them. So the pages that the log has are scrubbed again.
     ///
     /// - Returns: whether all pages have been scrubbed since `forget` was called last.
     public func scrub() throws(JournalError) -> Bool {

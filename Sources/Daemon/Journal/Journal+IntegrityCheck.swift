@@ -4,8 +4,8 @@ import GRDB
 extension Journal {
     /// Stops checkpoints until `endIntegrityCheck`.
     ///
-    /// - Returns: the path for `IntegrityCheck.init(of:)`. Use that in another process: closing the file in this one would release
-    ///   this process's locks.
+    /// - Returns: the path for `IntegrityCheck.init(of:)`. Use that in another process: closing the file in this one
+    ///   would release this process's locks.
     /// - Throws: if the checkpoint before the check fails; the journal is closed then.
     public func beginIntegrityCheck() throws(JournalError) -> String {
         try fold()
@@ -27,10 +27,10 @@ extension Journal {
 
     /// Takes the result of the check. It has no effect if the file was opened again since `beginIntegrityCheck`.
     ///
-    /// - Parameter result: the result. If the check could not be made, the events are counted here, and damage is noticed when it
-    ///   is read.
-    /// - Throws: `JournalError.damaged`, with the journal closed. `reopen` then checks again, and rebuilds indexes or sets the file
-    ///   aside.
+    /// - Parameter result: the result. If the check could not be made, the events are counted here, and damage is
+    ///   noticed when it is read.
+    /// - Throws: `JournalError.damaged`, with the journal closed. `reopen` then checks again, and rebuilds indexes or
+    ///   sets the file aside.
     public func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError) {
         guard let queue, isCheckpointingPaused else { return }
         if result == .damaged { throw giveUp(JournalError.damaged) }
@@ -38,7 +38,8 @@ extension Journal {
         isChecked = true
     }
 
-    /// Cancels a check where the log has no room until the next checkpoint. Its result has no effect, and another check may begin.
+    /// Cancels a check where the log has no room until the next checkpoint. Its result has no effect, and another check
+    /// may begin.
     func cancelIntegrityCheck() throws(JournalError) {
         if let queue, isCheckpointingPaused { try resumeCheckpointing(queue, .failed) }
     }

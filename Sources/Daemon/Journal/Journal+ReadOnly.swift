@@ -5,8 +5,8 @@ import UserFiles
 
 /// Reading a journal that cannot be written.
 ///
-/// The files are opened for reading only. That needs no space, and works on a read-only file system, with a write-ahead log of
-/// SQLite and without one. It does not work
+/// The files are opened for reading only. That needs no space, and works on a read-only file system, with a write-ahead
+/// log of SQLite and without one. It does not work
 /// - for a damaged file;
 /// - while another process writes the file;
 /// - if SQLite was built without `SQLITE_USE_URI`, because GRDB has no other way to name a VFS.

@@ -6,8 +6,8 @@ extension Journal {
     /// The greatest number of events in a page.
     public static var pageLimit: Int { 1000 }
 
-    /// The limit for the events of a page, in bytes of memory; one event may exceed it. The daemon does nothing else while it
-    /// reads a page.
+    /// The limit for the events of a page, in bytes of memory; one event may exceed it. The daemon does nothing else
+    /// while it reads a page.
     public static var pageBytes: Int { 256 << 10 }
 
     /// The limit for a snapshot, in bytes of its events in memory.
@@ -229,7 +229,8 @@ extension Journal {
         }
     }
 
-    /// The events and removals with a global id, in the order of acceptance. A page is shorter than its limit only at the end.
+    /// The events and removals with a global id, in the order of acceptance. A page is shorter than its limit only at
+    /// the end.
     public func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in
             let events = try Row.fetchCursor(

@@ -15,8 +15,8 @@ extension Journal {
     /// How much a transaction deletes, in bytes of records: with `secure_delete` they are all written once more.
     static let deletedBytesAtOnce = 1 << 20
 
-    /// How much a transaction deletes at most, of events and of bytes: some five pages for each event must find room on the disk,
-    /// or in the spare segment.
+    /// How much a transaction deletes at most, of events and of bytes: some five pages for each event must find room on
+    /// the disk, or in the spare segment.
     func deletionLimits() -> (events: Int, bytes: Int) {
         let room = max(log?.segmentBytes ?? 0, FileCheck.freeSpace(directory) ?? .max) / 8
         return (max(4, room / (5 * Self.pageSize)), min(room, Self.deletedBytesAtOnce))

@@ -13,8 +13,8 @@ extension Journal {
         setAside = SetAside(file: try move(earlier, to: "\(earlier).earlier"), reason: .earlier)
     }
 
-    /// Puts a new index in the place of the damaged one, with what can be read of it. Until the new one is complete, the damaged
-    /// one keeps its name, so that a crash or a full disk costs nothing.
+    /// Puts a new index in the place of the damaged one, with what can be read of it. Until the new one is complete,
+    /// the damaged one keeps its name, so that a crash or a full disk costs nothing.
     func replaceDamagedIndex() throws(JournalError) {
         closeIndex()
         for suffix in ["", "-wal", "-shm"] { unlink(newPath + suffix) }
@@ -57,7 +57,8 @@ extension Journal {
         isSuspect = false
     }
 
-    /// Damaged files are kept for whoever wants to look into them, but a disk that damages files must not be filled with them.
+    /// Damaged files are kept for whoever wants to look into them, but a disk that damages files must not be filled
+    /// with them.
     private func removeOldDamagedFiles(except newest: String) {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
         let earlier = files.map { "\(directory)/\($0)" }.filter {
@@ -83,8 +84,8 @@ extension Journal {
         var key: String { self == .event ? "id" : self == .change ? "number" : "key" }
     }
 
-    /// Copies what can be read of a damaged index, from both ends of each table. Where something is missing, the log tells all
-    /// that it has once more.
+    /// Copies what can be read of a damaged index, from both ends of each table. Where something is missing, the log
+    /// tells all that it has once more.
     ///
     /// - Throws: if something cannot be written.
     private func carryOver(from file: String, to new: DatabaseQueue) throws {

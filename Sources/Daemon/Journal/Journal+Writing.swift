@@ -4,8 +4,8 @@ import Routing
 extension Journal {
     /// Writes all records or none. They are on disk when it returns.
     ///
-    /// - Throws: if they cannot be written. None of them comes back then, unless the process ends before the next frame is
-    ///   written.
+    /// - Throws: if they cannot be written. None of them comes back then, unless the process ends before the next frame
+    ///   is written.
     public func commit(_ records: [Record]) throws(JournalError) {
         guard !records.isEmpty else { return }
         guard isOpen else { throw failure ?? .other("the journal is closed") }
@@ -195,6 +195,7 @@ extension Journal {
         return try isMarkedRead(id)
     }
 
-    /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the decision.
+    /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the
+    /// decision.
     public static var claimsOfOneEvent: Int { 32 }
 }

@@ -5,18 +5,19 @@ public import Routing
 
 /// Accepted events and their outcomes on disk: a write-ahead log in front, and an index in SQLite behind it.
 ///
-/// `commit` appends the records of a turn to the log and syncs it: what it has written survives a power cut. The index gets
-/// one row an event later, with what is known of the event by then, in portions: when the loop is idle, when many records
-/// wait, or when a read needs them. What the index does not have yet is in memory (`Pending`) and in the log.
+/// `commit` appends the records of a turn to the log and syncs it: what it has written survives a power cut. The index
+/// gets one row an event later, with what is known of the event by then, in portions: when the loop is idle, when many
+/// records wait, or when a read needs them. What the index does not have yet is in memory (`Pending`) and in the log.
 ///
 /// What is durable when:
 /// 1. `commit` appends one frame to the log and syncs it. Then the daemon acknowledges what is in it.
-/// 2. A portion of the index is one transaction: whole frames, and the sequence of the last one. SQLite does not sync it.
-/// 3. A checkpoint syncs SQLite's write-ahead log, copies it to `index.db` and syncs that. Only then does the log give the
+/// 2. A portion of the index is one transaction: whole frames, and the sequence of the last one. SQLite does not sync
+/// it. 3. A checkpoint syncs SQLite's write-ahead log, copies it to `index.db` and syncs that. Only then does the log
+/// give the
 ///    place of these frames to others.
 ///
-/// So the sequences are always in this order: released by the log, applied in `index.db`, applied in its write-ahead log, last
-/// in the log. A start applies what the log has above the one in the index; to do so twice gives the same.
+/// So the sequences are always in this order: released by the log, applied in `index.db`, applied in its write-ahead
+/// log, last in the log. A start applies what the log has above the one in the index; to do so twice gives the same.
 ///
 /// A journal is used from one thread, and every call is synchronous. A failed commit stops writing until `reopen`.
 public final class Journal {
@@ -66,8 +67,8 @@ public final class Journal {
 
     /// The connection to the index.
     var queue: DatabaseQueue?
-    /// The connection that was closed last. Releasing one starts a libdispatch thread, which logs an error where a sandbox
-    /// keeps it from setting its priority.
+    /// The connection that was closed last. Releasing one starts a libdispatch thread, which logs an error where a
+    /// sandbox keeps it from setting its priority.
     private var closed: DatabaseQueue?
     /// Held while the index is open for reading only.
     var readLock: ReadLock?
@@ -97,7 +98,8 @@ public final class Journal {
     var tombstoneCount = 0
 
     var retention = RetentionState()
-    /// The last frame that a damaged index had of which not everything was carried over. The log tells all it has once more.
+    /// The last frame that a damaged index had of which not everything was carried over. The log tells all it has once
+    /// more.
     var carriedThrough: UInt64 = 0
     /// Whether the whole index has been checked since it was opened. `beginIntegrityCheck` checks a large one.
     public internal(set) var isChecked = false
@@ -107,7 +109,8 @@ public final class Journal {
     var isCheckpointingPaused = false
     /// The number of events, as far as it was known, when the integrity check began.
     var countAtCheck = 0
-    /// Grows when the index has got events that waited while others were forgotten: they may be behind the position of the walk.
+    /// Grows when the index has got events that waited while others were forgotten: they may be behind the position of
+    /// the walk.
     var forgetPass = 0
     /// Whether there are such events.
     var isForgetWaiting = false
@@ -137,7 +140,8 @@ public final class Journal {
 
     /// Opens the journal in a directory, and makes the directory if it does not exist.
     ///
-    /// A damaged index is renamed to `index.db.damaged-TIME`, and a new one is made with what can be read; `setAside` names it.
+    /// A damaged index is renamed to `index.db.damaged-TIME`, and a new one is made with what can be read; `setAside`
+    /// names it.
     ///
     /// - Parameter limits: how many global ids of removals are kept, and for how long.
     public convenience init(directory: String, limits: Limits = Limits()) throws(JournalError) {
@@ -185,7 +189,8 @@ public final class Journal {
     /// Whether the journal can be read, also while it cannot be written.
     public var isReadable: Bool { queue != nil }
 
-    /// Whether new events can be accepted: the index takes what the log has. Otherwise the log has room for outcomes and claims.
+    /// Whether new events can be accepted: the index takes what the log has. Otherwise the log has room for outcomes
+    /// and claims.
     public var acceptsEvents: Bool { isOpen && indexFailure == nil }
 
     /// Opens what is closed after a failure.
@@ -237,7 +242,8 @@ public final class Journal {
         return opened == FileIdentity(path) && log?.isInPlace ?? true
     }
 
-    /// Begins afresh, because the directory or a file in it was deleted, moved or replaced. `reopen` opens what is there then.
+    /// Begins afresh, because the directory or a file in it was deleted, moved or replaced. `reopen` opens what is
+    /// there then.
     ///
     /// What the index had not got yet is written again then: some of it may have been acknowledged after the deletion.
     public func abandon() {
@@ -275,7 +281,8 @@ public final class Journal {
 
     public func close() {
         if isOpen {
-            // After a crash the stored age is too low: events then stay longer. The log has what the index does not get.
+            // After a crash the stored age is too low: events then stay longer. The log has what the index does not
+            // get.
             try? fold()
             if retention.isDirty { try? saveRetention() }
             try? checkpoint()
@@ -307,8 +314,8 @@ public final class Journal {
     /// Stops writing until `reopen`. The journal can still be read.
     public func stopWriting() { failure = failure ?? .other("writing was stopped") }
 
-    /// Tests whether the log can be written, by writing if the last frame was refused, and whether the index takes what waits. The
-    /// first success after the start writes the record `start`.
+    /// Tests whether the log can be written, by writing if the last frame was refused, and whether the index takes what
+    /// waits. The first success after the start writes the record `start`.
     public func probe() throws(JournalError) {
         if isStartDue {
             try append([LogRecord(.start(last: numbers.lastBefore, at: realtime()), number: numbers.take())])
@@ -323,8 +330,8 @@ public final class Journal {
     /// The id as SQLite stores it. Ids begin at the microseconds since the epoch, so they never reach the sign bit.
     static func number(_ id: EventID) -> Int64 { Int64(bitPattern: id.rawValue) }
 
-    /// The same for an id that a client sent. One with the sign bit set compares above all rows; as a negative number it
-    /// would compare below them.
+    /// The same for an id that a client sent. One with the sign bit set compares above all rows; as a negative number
+    /// it would compare below them.
     static func bound(_ id: EventID) -> Int64 { Int64(clamping: id.rawValue) }
 
     static func now() -> Int64 {
@@ -365,8 +372,8 @@ struct ChangeNumbers {
         lowest = min(lowest ?? number, number)
     }
 
-    /// Numbers go on above those on the disk and above the time, so that they grow also after an older copy of the files was put
-    /// in their place.
+    /// Numbers go on above those on the disk and above the time, so that they grow also after an older copy of the
+    /// files was put in their place.
     mutating func opened(at now: Int64) {
         lastBefore = UInt64(clamping: last)
         last = max(last, now)

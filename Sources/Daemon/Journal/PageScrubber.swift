@@ -4,8 +4,8 @@ import Glibc
 
 /// Overwrites the unused parts of a database's pages with zeros, in the file.
 ///
-/// SQLite does not read these bytes, so it does not matter when the machine stops in between. Only they are written: SQLite
-/// too relies on that a write changes no bytes beside its own. The log must be empty.
+/// SQLite does not read these bytes, so it does not matter when the machine stops in between. Only they are written:
+/// SQLite too relies on that a write changes no bytes beside its own. The log must be empty.
 struct PageScrubber {
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let pageSize: Int

@@ -2,8 +2,8 @@ import Glibc
 
 /// SQLite's shared lock, for a connection that takes none. While it is held, no other process writes the file.
 ///
-/// SQLite's own connection cannot take it on a read-only file, because exclusive locking mode needs a write lock. The bytes are
-/// those of the [file format](https://www.sqlite.org/src/file/src/os.h).
+/// SQLite's own connection cannot take it on a read-only file, because exclusive locking mode needs a write lock. The
+/// bytes are those of the [file format](https://www.sqlite.org/src/file/src/os.h).
 final class ReadLock {
     private static let firstSharedByte: off_t = 0x4000_0002
     private static let sharedBytes: off_t = 510

@@ -1,10 +1,11 @@
 import DequeModule
 import Routing
 
-/// The last changes, in memory: who follows the journal reads a change as soon as it is committed, and needs no query for it.
+/// The last changes, in memory: who follows the journal reads a change as soon as it is committed, and needs no query
+/// for it.
 ///
-/// It holds what a query would find, without a gap up to the end. Everything that this type does not know ends it, and it begins
-/// again with the next commit.
+/// It holds what a query would find, without a gap up to the end. Everything that this type does not know ends it, and
+/// it begins again with the next commit.
 struct RecentChanges {
     /// The greatest number of changes, and about how many bytes they may take.
     private static let limit = 64

@@ -16,8 +16,8 @@ public struct ClockReading: Sendable, Equatable {
 
 /// The least time that has passed since the journal was created. Events are deleted by this age.
 ///
-/// Within a boot only CLOCK_BOOTTIME counts. Only the wall clock knows the time between two boots; it counts after the wall
-/// clock and CLOCK_BOOTTIME have agreed for an hour. In doubt, events stay longer:
+/// Within a boot only CLOCK_BOOTTIME counts. Only the wall clock knows the time between two boots; it counts after the
+/// wall clock and CLOCK_BOOTTIME have agreed for an hour. In doubt, events stay longer:
 ///
 /// - A wall clock that jumps ahead or back within a boot changes nothing.
 /// - One that is wrong at a boot and is corrected within the hour changes nothing.

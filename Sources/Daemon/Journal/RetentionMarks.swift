@@ -1,5 +1,5 @@
-/// The newest event at several ages of the journal. Ids grow in the order of arrival, so the age of an event lies between
-/// those of two marks, whatever its time of acceptance says.
+/// The newest event at several ages of the journal. Ids grow in the order of arrival, so the age of an event lies
+/// between those of two marks, whatever its time of acceptance says.
 package struct RetentionMarks: Sendable, Equatable {
     package struct Mark: Sendable, Equatable {
         var id: Int64

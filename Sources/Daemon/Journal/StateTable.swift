@@ -133,7 +133,8 @@ struct StateTable {
         return try row.map { try StateValue($0) }
     }
 
-    /// Whether a row has another key than its value says. No checksum of a value notices that, and nobody finds the row.
+    /// Whether a row has another key than its value says. No checksum of a value notices that, and nobody finds the
+    /// row.
     func hasMisplacedRows() throws -> Bool {
         let rows = try Row.fetchCursor(db, sql: "SELECT key, value FROM state")
         while let row = try rows.next() {

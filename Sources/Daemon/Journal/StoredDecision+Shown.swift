@@ -1,8 +1,8 @@
 public import Routing
 
-/// The contents of `cause` for a shown event: what its banner waited for, the verdict of a later claim if it is not the usual
-/// one (of `ClaimNamed`, for a dismissed or withdrawn event), the event that took its place, `muted` if it was muted before a
-/// snooze, and after the word `through` what its route broke through.
+/// The contents of `cause` for a shown event: what its banner waited for, the verdict of a later claim if it is not the
+/// usual one (of `ClaimNamed`, for a dismissed or withdrawn event), the event that took its place, `muted` if it was
+/// muted before a snooze, and after the word `through` what its route broke through.
 extension StoredDecision {
     /// What the banner waited for after the deadline; `nil` if it came in time.
     public var delay: BannerDelay? { causes.lazy.compactMap { BannerDelay(rawValue: $0) }.first }
@@ -59,8 +59,8 @@ extension StoredDecision {
         }
     }
 
-    /// Whether this is a later decision of an event that was shown or snoozed. It comes without the window, which the first one
-    /// has.
+    /// Whether this is a later decision of an event that was shown or snoozed. It comes without the window, which the
+    /// first one has.
     package var followsShown: Bool {
         switch outcome {
         case .retracted, .dismissed, .withdrawn, .replaced, .shown, .muted, .expired: opened == nil

@@ -68,8 +68,8 @@ public struct StoredEvent: Sendable, Equatable {
     }
 }
 
-/// The end of an event's lifetime, on two clocks. In the boot of its acceptance CLOCK_BOOTTIME counts, which cannot be set.
-/// After another boot the wall clock counts.
+/// The end of an event's lifetime, on two clocks. In the boot of its acceptance CLOCK_BOOTTIME counts, which cannot be
+/// set. After another boot the wall clock counts.
 public struct Expiry: Sendable, Equatable {
     /// Microseconds since the epoch.
     public var wall: Int64
@@ -118,7 +118,8 @@ public struct StoredDecision: Sendable, Equatable {
     public var action: String?
     /// The name of the claimant's program.
     public var program: String?
-    /// Where the claim was made, if somebody passed it on. Also of the claim that marked a muted or expired event as read.
+    /// Where the claim was made, if somebody passed it on. Also of the claim that marked a muted or expired event as
+    /// read.
     public var place = ClaimPlace()
 
     public init(outcome: Outcome, resolved: Int64) {
@@ -141,8 +142,8 @@ public struct StoredBanner: Sendable, Equatable {
     public var number: UInt32
     /// The server's unique bus name.
     public var server: String
-    /// The first event that it showed. It identifies the banner, because the server may change the number. A banner that begins
-    /// with a snoozed event has an id of its own here.
+    /// The first event that it showed. It identifies the banner, because the server may change the number. A banner
+    /// that begins with a snoozed event has an id of its own here.
     public var first: EventID
     /// Whether it is the summary banner.
     public var isSummary: Bool

@@ -9,8 +9,8 @@ public struct StoredQuiet: Sendable, Equatable {
     /// For a schedule: when the lifted period began, in microseconds since the epoch.
     public var began: Int64?
 
-    /// The end, and the time that was left when it was stored. After another boot the wall clock counts; a wall clock that was
-    /// set back must not prolong the pause.
+    /// The end, and the time that was left when it was stored. After another boot the wall clock counts; a wall clock
+    /// that was set back must not prolong the pause.
     public struct End: Sendable, Equatable {
         public var moment: Expiry
         /// Microseconds.

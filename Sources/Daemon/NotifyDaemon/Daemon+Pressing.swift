@@ -3,8 +3,9 @@ import NotifyText
 import Routing
 import Systemd
 
-/// `Press`: a button without a banner. Its command runs and it is announced, as for the button of a banner; then the caller
-/// claims the event. The command is started first, so that a press whose command cannot be started changes nothing.
+/// `Press`: a button without a banner. Its command runs and it is announced, as for the button of a banner; then the
+/// caller claims the event. The command is started first, so that a press whose command cannot be started changes
+/// nothing.
 extension Daemon {
     func press(
         _ action: String, of id: EventID, by caller: String, for call: RetainedMessage

@@ -23,14 +23,15 @@ struct News {
     var announcedPaused = false
     /// The newest change when the host was last told of one.
     var announcedChange: UInt64 = 0
-    /// The schedules that the router was told of last, and the wall clock less the clock of lifetimes then; `nil` as long as
-    /// there has been none.
+    /// The schedules that the router was told of last, and the wall clock less the clock of lifetimes then; `nil` as
+    /// long as there has been none.
     var schedules: (active: [Schedule.Snapshot.Active], lead: Int64)?
 }
 
 /// What the router keeps in few rows. It is written to the journal whenever it has changed.
 extension Daemon {
-    /// Adds the tables that have changed to the commit of this turn, unless those of an earlier run have not been read yet.
+    /// Adds the tables that have changed to the commit of this turn, unless those of an earlier run have not been read
+    /// yet.
     ///
     /// - Returns: the tables that are to be written.
     func recordTables() -> ReplacedTables {
@@ -87,7 +88,8 @@ extension Daemon {
     /// How far the wall clock may be off, in microseconds, before the ends of periods are told anew.
     private static var clockTolerance: Int64 { 100_000 }
 
-    /// Called at the start, when a period begins or ends, and when the configuration, the clock or the time zone has changed.
+    /// Called at the start, when a period begins or ends, and when the configuration, the clock or the time zone has
+    /// changed.
     func updateSchedules() {
         let schedules = configuration.schedules
         guard !schedules.isEmpty || news.schedules != nil else { return }

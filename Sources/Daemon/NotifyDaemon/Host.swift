@@ -17,8 +17,8 @@ protocol Host: AnyObject {
     func armLifetimeTimer(at moment: Uptime)
     /// Ends a turn at that time, for jobs.
     func armJobTimer(at moment: Instant)
-    /// Calls `Daemon.updateSchedules` at this time, in microseconds since the epoch, and when the clock or the time zone is
-    /// set; `nil`: not any more.
+    /// Calls `Daemon.updateSchedules` at this time, in microseconds since the epoch, and when the clock or the time
+    /// zone is set; `nil`: not any more.
     func armWallTimer(at moment: Int64?)
     /// The time zone.
     var calendar: LocalCalendar { get }

@@ -4,7 +4,8 @@ import Routing
 import Systemd
 import UserFiles
 
-/// Gives the journal a new number, and with it a new `Device`: for two machines that share one, because the disk of one was copied.
+/// Gives the journal a new number, and with it a new `Device`: for two machines that share one, because the disk of one
+/// was copied.
 ///
 /// - Parameter state: the state directory; `nil`: that of the user.
 /// - Returns: the exit code, and the new `Device` or what is wrong.

@@ -5,8 +5,8 @@ import Systemd
 import TOMLTables
 import UserFiles
 
-/// Owns everything while the daemon runs, and ties it together: the loop and what is on it, the daemon with its store, its
-/// router and the notification server, and the interface on the bus.
+/// Owns everything while the daemon runs, and ties it together: the loop and what is on it, the daemon with its store,
+/// its router and the notification server, and the interface on the bus.
 final class Runtime {
     /// So long the daemon waits for the answers of the notification server before it ends.
     private static let stopTimeout: Duration = .milliseconds(500)

@@ -1,7 +1,7 @@
 import NotifyText
 
-/// What the notification server gets beside the text; see the Desktop Notifications Specification, "Hints". A route has one,
-/// and an event may complete it.
+/// What the notification server gets beside the text; see the Desktop Notifications Specification, "Hints". A route has
+/// one, and an event may complete it.
 public struct Appearance: Equatable, Sendable {
     /// The name of the application that the event belongs to; `nil`: notifyd.
     public var app: String?
@@ -70,8 +70,8 @@ extension Appearance {
     /// Of a banner's time on screen.
     public static let maximumTimeout: Duration = .seconds(24 * 3600)
 
-    /// Reads the options of an event. Publishing refuses names that are not in `optionNames`; a journal may have them from a
-    /// later version.
+    /// Reads the options of an event. Publishing refuses names that are not in `optionNames`; a journal may have them
+    /// from a later version.
     init(_ options: [Field]) throws(Refusal) {
         for option in options {
             switch option.name {
@@ -99,8 +99,8 @@ extension Appearance {
         text.hasPrefix("/") || text.lowercased().hasPrefix("file:///")
     }
 
-    /// Whether a text can be the icon of a banner: a name of the icon theme or a local file. A server loads nothing from
-    /// the network.
+    /// Whether a text can be the icon of a banner: a name of the icon theme or a local file. A server loads nothing
+    /// from the network.
     public static func isIcon(_ text: String) -> Bool {
         isLocalFile(text) || !text.contains("/") && !text.contains(":")
     }
@@ -162,7 +162,8 @@ extension Event {
     /// What the notification server gets beside the text: the route decides, and the event completes it.
     public var appearance: Appearance {
         guard !appearanceOptions.isEmpty else { return route.appearance }
-        // The options were read when the event was accepted. Those of another version in a journal may not be valid here.
+        // The options were read when the event was accepted. Those of another version in a journal may not be valid
+        // here.
         guard let own = try? Appearance(appearanceOptions) else { return route.appearance }
         return route.appearance.completed(by: own)
     }
@@ -172,8 +173,9 @@ extension Event {
 
     /// Whether its banner has a button with this key.
     ///
-    /// - Parameter firstID: the first id of this run. Earlier runs may have had another configuration, with buttons that are
-    ///   unknown now; but `default`, which some servers report for a click on any banner, counts only where it is known.
+    /// - Parameter firstID: the first id of this run. Earlier runs may have had another configuration, with buttons
+    ///   that are unknown now; but `default`, which some servers report for a click on any banner, counts only where it
+    ///   is known.
     func offers(_ action: String, firstID: EventID) -> Bool {
         if id < firstID, action != "default" { return true }
         return appearance.actions.contains { $0.key.bytes == action.bytes }

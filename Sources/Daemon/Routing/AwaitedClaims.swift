@@ -156,7 +156,8 @@ extension Origin {
     }
 }
 
-/// Recognises duplicates: maps a global id, the pair of source and event-id, to the event that it was first accepted as.
+/// Recognises duplicates: maps a global id, the pair of source and event-id, to the event that it was first accepted
+/// as.
 struct Deduplicator {
     private let capacity: Int
     private let byteCapacity: Int
@@ -310,7 +311,8 @@ extension Router {
         awaited.isEmpty ? nil : awaited[EventName(id, origin)]?.claim
     }
 
-    /// Announces an event that was claimed before it came. There is no banner for it, whatever was done with it elsewhere.
+    /// Announces an event that was claimed before it came. There is no banner for it, whatever was done with it
+    /// elsewhere.
     mutating func announce(
         _ event: Event, claimedBefore claim: NamedClaim, expires: Uptime, age: Duration? = .zero,
         isReplayed: Bool = false

@@ -13,8 +13,8 @@ struct Banner {
     fileprivate var queued: UInt64?
     /// The server's number, while the banner is up.
     fileprivate(set) var id: BannerID?
-    /// The first event that the banner showed, while it is up. It identifies the banner in the journal, because a server may
-    /// change the number. A banner that begins with a snoozed event has an id of its own here.
+    /// The first event that the banner showed, while it is up. It identifies the banner in the journal, because a
+    /// server may change the number. A banner that begins with a snoozed event has an id of its own here.
     fileprivate(set) var first: EventID?
     /// The call in flight; a banner has at most one.
     fileprivate(set) var call: Call?
@@ -25,8 +25,8 @@ struct Banner {
     fileprivate(set) var isCallOutdated = false
     /// Whether the call in flight has left for the server.
     fileprivate(set) var isCallSent = false
-    /// The event that takes the place of one behind the banner, while it is in its window: until then the banner stays up,
-    /// even if nothing else is behind it.
+    /// The event that takes the place of one behind the banner, while it is in its window: until then the banner stays
+    /// up, even if nothing else is behind it.
     fileprivate(set) var successor: EventID?
 
     fileprivate init(serial: UInt64) {
@@ -62,8 +62,8 @@ struct Banner {
 
 /// All banners: by coalescing key, by the server's number, and in a queue of those to send.
 ///
-/// Functions that take a key without saying otherwise need a banner with that key: an event's place names its banner, and a
-/// banner with events is never removed.
+/// Functions that take a key without saying otherwise need a banner with that key: an event's place names its banner,
+/// and a banner with events is never removed.
 struct Banners {
     private var banners = SlabDictionary<CoalescingKey, Banner>()
     private(set) var keys: [BannerID: CoalescingKey] = [:]
@@ -95,8 +95,8 @@ struct Banners {
         _read { yield banners[existing: key] }
     }
 
-    /// The number of a banner that is up with nothing behind it and no successor. While a call is in flight the number may still change, so
-    /// there is none: the banner is checked again when the call ends.
+    /// The number of a banner that is up with nothing behind it and no successor. While a call is in flight the number
+    /// may still change, so there is none: the banner is checked again when the call ends.
     func emptyBanner(_ key: CoalescingKey) -> BannerID? {
         guard let banner = banners[key], banner.count == 0, banner.call == nil, banner.successor == nil else {
             return nil
@@ -200,8 +200,8 @@ struct Banners {
         banners[existing: key].isCallOutdated = call == revision.call ? revision.isCallOutdated : true
     }
 
-    /// Keeps a banner that is up, or will be, for an event that takes the place of one behind it. A banner that is neither is kept
-    /// for nobody: the call for it may have failed since it was kept for an earlier event.
+    /// Keeps a banner that is up, or will be, for an event that takes the place of one behind it. A banner that is
+    /// neither is kept for nobody: the call for it may have failed since it was kept for an earlier event.
     mutating func setSuccessor(_ id: EventID, of key: CoalescingKey) {
         guard let banner = banners[key] else { return }
         banners[existing: key].successor = banner.id != nil || banner.call != nil ? id : nil

@@ -3,9 +3,9 @@
 /// Calls are allowed while there is a server, a few at a time. After three failures in a row the circuit is open for a
 /// cooldown; then a single call probes the server.
 ///
-/// A call has the server to itself until it is answered, for at most `exclusiveTime`. So a crash of the daemon repeats at most
-/// one banner: the one that was asked for and not yet written down. A slow server still gets its few calls at a time. Without
-/// a banner limit calls are not exclusive: each write to the disk would allow only one banner.
+/// A call has the server to itself until it is answered, for at most `exclusiveTime`. So a crash of the daemon repeats
+/// at most one banner: the one that was asked for and not yet written down. A slow server still gets its few calls at a
+/// time. Without a banner limit calls are not exclusive: each write to the disk would allow only one banner.
 struct CircuitBreaker {
     static let maximumInFlight = 4
     /// How long an unanswered call holds back the next one.
@@ -70,8 +70,8 @@ struct CircuitBreaker {
         return openUntil
     }
 
-    /// A late answer arrived: the server works again. The circuit stays open for `drainTime`, so that banners whose late
-    /// answers arrive now are not asked for twice.
+    /// A late answer arrived: the server works again. The circuit stays open for `drainTime`, so that banners whose
+    /// late answers arrive now are not asked for twice.
     ///
     /// - Returns: when the cooldown ends, if one is running.
     mutating func recovered(at now: Instant) -> Instant? {

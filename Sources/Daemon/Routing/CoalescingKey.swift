@@ -2,7 +2,8 @@ import NotifyText
 
 /// Events with equal keys share a window and a banner.
 ///
-/// Every undecided event has a key in several tables, so a key is one word: it refers to an event instead of copying its topic.
+/// Every undecided event has a key in several tables, so a key is one word: it refers to an event instead of copying
+/// its topic.
 public enum CoalescingKey: Sendable {
     /// All events of the topic of this one.
     case topic(of: Event)

@@ -2,8 +2,8 @@
 public struct OwedDigest: Hashable, Sendable {
     /// The period.
     public let period: ActiveSchedule.Period
-    /// The event with which it began to be owed. It names the digest in the outcomes of all its events: where the clock is set
-    /// back, a period comes twice and owes two digests.
+    /// The event with which it began to be owed. It names the digest in the outcomes of all its events: where the clock
+    /// is set back, a period comes twice and owes two digests.
     public let name: EventID
     /// No event of the digest has a lower id.
     public let first: EventID
@@ -137,8 +137,8 @@ extension Router {
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
 
-    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does not count
-    /// itself.
+    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does
+    /// not count itself.
     ///
     /// - Returns: the name of the digest that counts the event.
     mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {

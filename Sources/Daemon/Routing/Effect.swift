@@ -24,11 +24,12 @@ public enum Effect: Sendable {
     case relayAction(Event, action: String)
     /// Keep a step of a claim that did not decide the event.
     indirect case noteClaim(EventID, ClaimRecord)
-    /// Keep that a topic has no current value, and the version that later ones are compared with; `nil`: the topic has a newer
-    /// value or removal, which stays. If the topic had a value until now (`isNews`), announce it (signal `Removed`).
+    /// Keep that a topic has no current value, and the version that later ones are compared with; `nil`: the topic has
+    /// a newer value or removal, which stays. If the topic had a value until now (`isNews`), announce it (signal
+    /// `Removed`).
     indirect case remove(ValueRemoval, leaving: ValueVersion?, isNews: Bool)
-    /// Keep that a silent, muted or expired event is read: a screen shows its topic, or it was claimed before it came, or long
-    /// afterwards.
+    /// Keep that a silent, muted or expired event is read: a screen shows its topic, or it was claimed before it came,
+    /// or long afterwards.
     indirect case read(EventID, by: String, from: ClaimPlace = ClaimPlace())
     /// Keep the claim of an event that has not come yet, in place of one with the same name.
     indirect case keepAwaited(AwaitedClaim)

@@ -18,8 +18,8 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
 extension EventID: SlabKey {
     static let vacant = EventID(0)
 
-    /// The router gives the ids, so nobody can choose many with equal hashes. Multiplicative hashing: D. E. Knuth, "The Art of
-    /// Computer Programming", volume 3, section 6.4.
+    /// The router gives the ids, so nobody can choose many with equal hashes. Multiplicative hashing: D. E. Knuth, "The
+    /// Art of Computer Programming", volume 3, section 6.4.
     var slabHash: UInt32 { UInt32(truncatingIfNeeded: (rawValue &* 0x9E37_79B9_7F4A_7C15) >> 32) }
 }
 
@@ -145,7 +145,8 @@ public final class CollapseKey: Hashable, Sendable {
     }
 }
 
-/// Where a publisher says an event comes from. Source and event-id together are a global id, by which duplicates are found.
+/// Where a publisher says an event comes from. Source and event-id together are a global id, by which duplicates are
+/// found.
 public struct Origin: Hashable, Sendable {
     private final class Parts: Sendable {
         let source: String?

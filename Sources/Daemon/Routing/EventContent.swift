@@ -3,7 +3,8 @@
 /// As they came they are quick to use. Packed they take one piece of memory, and are read anew each time.
 enum EventContent: Sendable {
     case plain(Plain)
-    /// The length of the title and that of the body, 4 bytes each, their texts, and the fields as `FieldCoding` writes them.
+    /// The length of the title and that of the body, 4 bytes each, their texts, and the fields as `FieldCoding` writes
+    /// them.
     case packed([UInt8])
 
     final class Plain: Sendable {

@@ -2,8 +2,8 @@ import NotifyText
 
 /// What the shell knows and the router does not: the events that are only stored, and what the policy says of a claim.
 ///
-/// The router asks while it handles a call. Before a call about an event that is not in memory (`Router.isCold`), the shell
-/// stores what this turn has decided, so that it is read.
+/// The router asks while it handles a call. Before a call about an event that is not in memory (`Router.isCold`), the
+/// shell stores what this turn has decided, so that it is read.
 public protocol EventReader {
     /// A stored event. `nil`: nothing is known of it but what the router remembers.
     ///
@@ -97,8 +97,8 @@ extension Router {
         return cold
     }
 
-    /// Takes in an event for a call that may decide it. An event that was shown is only taken in for such a call, because
-    /// whether it is the last one of its banner may change later. One that nobody has seen is read now.
+    /// Takes in an event for a call that may decide it. An event that was shown is only taken in for such a call,
+    /// because whether it is the last one of its banner may change later. One that nobody has seen is read now.
     ///
     /// - Returns: how long ago an event that stays out of memory was accepted.
     mutating func loadToDecide(
@@ -126,8 +126,8 @@ extension Router {
         for banner in try reader.banners().banners { restore(banner, at: now) }
     }
 
-    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a claim
-    /// that has come before it.
+    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a
+    /// claim that has come before it.
     mutating func load(for publication: Publication, at now: Now, _ reader: some EventReader) throws(Refusal) {
         let origin = publication.options.origin
         if origin.isGlobalID {
@@ -171,7 +171,8 @@ extension Router {
         return try reader.event(named: origin)
     }
 
-    /// The name of an event that has not come. One that this device publishes without source and event-id gets a later id.
+    /// The name of an event that has not come. One that this device publishes without source and event-id gets a later
+    /// id.
     public func name(of origin: Origin) -> EventName {
         guard let id = ownID(origin), id >= nextID else { return .origin(origin) }
         return .own(id)
@@ -205,7 +206,8 @@ extension Router {
         return EventID(number)
     }
 
-    /// A name of this device that is not given yet would later be that of two events. One of an event that is lost is accepted.
+    /// A name of this device that is not given yet would later be that of two events. One of an event that is lost is
+    /// accepted.
     private func requireGivenName(_ origin: Origin) throws(Refusal) {
         guard isOwn(origin) else { return }
         if let id = ownID(origin), id < nextID { return }

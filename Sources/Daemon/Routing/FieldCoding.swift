@@ -1,4 +1,5 @@
-/// The fields of an event as bytes. A field is its name, its D-Bus signature and its value, each with its length in front.
+/// The fields of an event as bytes. A field is its name, its D-Bus signature and its value, each with its length in
+/// front.
 ///
 /// The journal keeps them so. Reading checks every length and type, because the bytes come from a disk.
 package enum FieldCoding {

@@ -4,7 +4,8 @@ public enum Call: Sendable {
     case published(Publication)
     /// A client, with its unique bus name, claims an event, perhaps by a button of it.
     case claimed(EventID, by: String, pressing: String? = nil)
-    /// A client claims an event by its global name: the event that has it (`Router.event(named:)`), or `nil` if none has come.
+    /// A client claims an event by its global name: the event that has it (`Router.event(named:)`), or `nil` if none
+    /// has come.
     case claimedNamed(NamedClaim, event: EventID?)
     /// A client claims a shown event among others of a topic, which the shell has read for that.
     case claimedCold(ColdEvent, by: String, as: ClaimForm)
@@ -30,20 +31,21 @@ public enum Call: Sendable {
     case screenClosed(ScreenID, by: String)
     /// Pauses banners for a time; zero: until `paused(false)`.
     case pausedFor(Duration)
-    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules until
-    /// they begin again.
+    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules
+    /// until they begin again.
     case muted(TopicPrefix, for: Duration)
     /// A client wants the banner of a shown or muted event to come back after a time.
     case snoozed(EventID, for: Duration, by: String)
-    /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. The answer is that to a publisher, or
+    /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. The answer is that to a publisher,
+    /// or
     /// `done` without a digest.
     case digestsCounted(DigestCount)
 }
 
 /// Everything else that can happen to the router.
 public enum Happening: Sendable {
-    /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs. Values and
-    /// global ids come before the first input that depends on them.
+    /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs.
+    /// Values and global ids come before the first input that depends on them.
     case restored(Restoration)
     /// No event is awaited any longer. The shell empties the table of the journal itself.
     case awaitedForgotten

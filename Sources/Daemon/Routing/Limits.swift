@@ -32,7 +32,8 @@ public struct Limits: Sendable {
     public var values = 10_000
     /// Memory cost of all current values in bytes; one message must hold them.
     public var valueBytes = 16 << 20
-    /// Topics whose last removal is remembered, so that an older value does not come back; the oldest are forgotten first.
+    /// Topics whose last removal is remembered, so that an older value does not come back; the oldest are forgotten
+    /// first.
     public var removals = 10_000
     /// How long a removal is remembered.
     public var removalTime: Duration = .seconds(28 * 24 * 3600)

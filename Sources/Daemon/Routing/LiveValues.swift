@@ -61,8 +61,8 @@ extension Router {
         values.set(version, of: topic, bytes: bytes, timer: lifetimeTimers.schedule(.value(topic), at: expires))
     }
 
-    /// The version of a value or a removal that is published now. Without `if-newer` it is above that of the topic's last one,
-    /// so that it does not lose elsewhere because of a slow clock.
+    /// The version of a value or a removal that is published now. Without `if-newer` it is above that of the topic's
+    /// last one, so that it does not lose elsewhere because of a slow clock.
     ///
     /// - Returns: the version, and whether the topic has a newer value or removal, which stays.
     func version(of publication: Publication, at now: Now) -> (version: ValueVersion, isOutdated: Bool) {
@@ -110,8 +110,8 @@ extension Router {
     }
 }
 
-/// Which of two values or removals of a topic is newer: the one that was published later, and of two at the same time the one
-/// with the greater global name. Every device decides the same, in whatever order they arrive.
+/// Which of two values or removals of a topic is newer: the one that was published later, and of two at the same time
+/// the one with the greater global name. Every device decides the same, in whatever order they arrive.
 public struct ValueVersion: Sendable, Equatable {
     /// Microseconds since the epoch.
     public let published: Int64

@@ -1,8 +1,8 @@
 /// Estimates memory use in bytes: an upper bound that is quick to compute, and the same after a restart, so that events
 /// accepted under a limit fit again.
 public enum MemoryCost {
-    /// What an undecided event costs beside its text and fields: entries in the router's tables, its window and its timers.
-    /// Measured with 100,000 events: half of that.
+    /// What an undecided event costs beside its text and fields: entries in the router's tables, its window and its
+    /// timers. Measured with 100,000 events: half of that.
     static let event = 512
     /// What a global id costs beside its text: an entry each in a table and a queue, both with spare capacity.
     static let globalID = 192

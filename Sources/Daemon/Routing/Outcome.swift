@@ -106,7 +106,8 @@ public struct Resolution: Hashable, Sendable {
     public var form: ClaimForm?
     /// The verdict on the claim, as if it had named this event alone.
     public var verdict: Verdict?
-    /// When the event's window was opened. Only the first outcome has this, the deadline, `isReplayed` and `isOfEarlierBoot`.
+    /// When the event's window was opened. Only the first outcome has this, the deadline, `isReplayed` and
+    /// `isOfEarlierBoot`.
     public var opened: Instant?
     /// The deadline of the event's window.
     public var deadline: Instant?

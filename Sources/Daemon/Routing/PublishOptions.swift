@@ -25,8 +25,8 @@ public struct PublishOptions: Sendable, Equatable {
 
     public init() {}
 
-    /// Reads the dictionary of a `Publish` call. Numbers may have any D-Bus integer type, since many tools write every number
-    /// as `i`.
+    /// Reads the dictionary of a `Publish` call. Numbers may have any D-Bus integer type, since many tools write every
+    /// number as `i`.
     public init(_ entries: [Field]) throws(Refusal) {
         var source: String?
         var eventID: String?

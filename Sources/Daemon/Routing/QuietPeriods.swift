@@ -61,8 +61,8 @@ public struct ActiveSchedule: Hashable, Sendable {
     }
 }
 
-/// The pause of all banners, the mutes of topics and the schedules. They are independent: each ends at its own time or when it
-/// is lifted.
+/// The pause of all banners, the mutes of topics and the schedules. They are independent: each ends at its own time or
+/// when it is lifted.
 struct QuietPeriods {
     typealias TimerID = Router.LifetimeTimers.TimerID
 
@@ -83,7 +83,8 @@ struct QuietPeriods {
     private var scheduled: [TopicPrefix: Uptime] = [:]
     /// The periods of the schedules that are on, lifted or not, and whether each has a digest.
     private var on: [ActiveSchedule.Period: Bool] = [:]
-    /// The topics of those with a digest, each with the period that counts what is held back there: of several the one that ends last.
+    /// The topics of those with a digest, each with the period that counts what is held back there: of several the one
+    /// that ends last.
     private var digested: [TopicPrefix: ActiveSchedule.Period] = [:]
 
     /// Whether the desktop's own “do not disturb” is on.
@@ -119,8 +120,8 @@ struct QuietPeriods {
             }
     }
 
-    /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it, or else the
-    /// desktop.
+    /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it, or else
+    /// the desktop.
     func covering(_ topic: Topic) -> Quiet? {
         // The prefix is made only where it is needed.
         if pause == nil, mutes.isEmpty, scheduled.isEmpty { return isDesktopQuiet ? Self.desktop : nil }
@@ -216,7 +217,8 @@ struct QuietPeriods {
 
 /// Pauses, mutes, schedules and the desktop's own “do not disturb” hold banners back. Fan-out and claims go on.
 extension Router {
-    /// What holds banners back now: the pause first, then the desktop, then mutes and schedules in the byte order of their topics.
+    /// What holds banners back now: the pause first, then the desktop, then mutes and schedules in the byte order of
+    /// their topics.
     public var quiet: [Quiet] { quietPeriods.all }
     /// The schedules that are on but lifted, in the byte order of their topics.
     public var liftedSchedules: [ActiveSchedule.Period] {
@@ -225,8 +227,9 @@ extension Router {
     /// Whether banners are paused.
     public var pausesBanners: Bool { quietPeriods.isPaused }
 
-    /// What holds back the banner of an event now. What is critical comes through as the desktop has it, and through nothing else.
-    /// What a publisher shows itself the desktop treats as it wants: taken down, it would be missing in the desktop's own list.
+    /// What holds back the banner of an event now. What is critical comes through as the desktop has it, and through
+    /// nothing else. What a publisher shows itself the desktop treats as it wants: taken down, it would be missing in
+    /// the desktop's own list.
     func quietHolding(_ event: Event) -> Quiet? {
         guard !event.route.breaksThrough, let quiet = quietPeriods.covering(event.topic) else { return nil }
         let isLeftToDesktop = event.isShownByPublisher || event.shownUrgency == .critical
@@ -298,7 +301,8 @@ extension Router {
         quietPeriods.mute(topic, until: end, timer: lifetimeTimers.schedule(.mute(topic), at: end))
     }
 
-    /// Restores the pause and mutes of an earlier run, unless this run has newer ones, and lifts the schedules that it lifted.
+    /// Restores the pause and mutes of an earlier run, unless this run has newer ones, and lifts the schedules that it
+    /// lifted.
     mutating func restoreQuiet(_ restored: [Restoration.Quiet], lifted: [ActiveSchedule.Period], at now: Now) {
         let isLifted = quietPeriods.lift(lifted)
         for quiet in restored where quiet.left.map({ $0 > .zero }) ?? true {

@@ -126,7 +126,8 @@ extension Route.FieldType {
     }
 }
 
-/// Writes the text of banners. It belongs to the route, so an event keeps the wording of the route under which it was accepted.
+/// Writes the text of banners. It belongs to the route, so an event keeps the wording of the route under which it was
+/// accepted.
 public protocol BannerWording: Sendable {
     /// Whether the text contains the number of events.
     var mentionsCount: Bool { get }

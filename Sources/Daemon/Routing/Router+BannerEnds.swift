@@ -59,8 +59,8 @@ extension Router {
         forgetBanner(id)
     }
 
-    /// A button closes its banner unless the route makes it resident. The server may close it too, and may report that before
-    /// or after the button.
+    /// A button closes its banner unless the route makes it resident. The server may close it too, and may report that
+    /// before or after the button.
     mutating func actionInvoked(_ id: BannerID, _ action: String) {
         guard let pressed = event(offering: action, on: id) else { return }
         let event = events[existing: pressed].event

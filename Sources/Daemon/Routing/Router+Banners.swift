@@ -25,8 +25,8 @@ extension Router {
         }
     }
 
-    /// - Parameter newest: the newest event that waits. Where none does, the newest that is shown: what the server shows is
-    ///   outdated.
+    /// - Parameter newest: the newest event that waits. Where none does, the newest that is shown: what the server
+    ///   shows is outdated.
     private mutating func send(_ key: CoalescingKey, newest: EventID, at now: Instant) {
         // Without a banner limit, exclusive calls would allow only one banner for each write to the disk.
         let isExclusive = bannerSettings.maximumPerSecond > 0
@@ -59,7 +59,8 @@ extension Router {
         }
     }
 
-    /// So many events behind a banner are looked at for its urgency, the newest ones: the others are not read again for each update.
+    /// So many events behind a banner are looked at for its urgency, the newest ones: the others are not read again for
+    /// each update.
     private static let ratedEvents = 1000
 
     /// The highest urgency among the events behind a banner: a newer event does not make a critical one less urgent.
@@ -191,8 +192,8 @@ extension Router {
         banners.removeIfUnused(key)
     }
 
-    /// The server shows the banner of a timed-out call after all. The banner is kept if its events still wait; it is closed if
-    /// they were claimed since or are in another banner.
+    /// The server shows the banner of a timed-out call after all. The banner is kept if its events still wait; it is
+    /// closed if they were claimed since or are in another banner.
     private mutating func bannerShownLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
         guard let id = answer else { return server.forgetTimedOut(call) }
         guard let late = server.answeredLate(call, at: now.instant, timers: &timers) else { return }
@@ -219,8 +220,8 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// What identifies a new banner in the journal: its first event, or an id of its own where this event was the first of an
-    /// earlier banner before it was snoozed. Others that were shown there may still refer to that one.
+    /// What identifies a new banner in the journal: its first event, or an id of its own where this event was the first
+    /// of an earlier banner before it was snoozed. Others that were shown there may still refer to that one.
     private mutating func name(of key: CoalescingKey, startingWith first: EventID) -> EventID {
         banners[existing: key].id == nil && events[existing: first].isSnoozed ? takeID() : first
     }
@@ -254,7 +255,8 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// Nothing that the server knew is valid any more: numbers, answers, banners on screen. Events in flight wait again.
+    /// Nothing that the server knew is valid any more: numbers, answers, banners on screen. Events in flight wait
+    /// again.
     mutating func serverVanished(at now: Now) {
         server.serverVanished(at: now.instant)
         for id in closedBanners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { endActionWait(id) }

@@ -1,6 +1,7 @@
 /// Provisional claims, which must be confirmed in time. When in doubt, the banner is shown.
 ///
-/// Several claimants may hold an event: it is claimed when the first of them confirms, and goes on when the last one has failed.
+/// Several claimants may hold an event: it is claimed when the first of them confirms, and goes on when the last one
+/// has failed.
 extension Router {
     mutating func hold(
         _ id: EventID, for duration: Duration, by claimant: String, age: Duration?, at now: Now

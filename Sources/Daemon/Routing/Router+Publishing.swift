@@ -16,7 +16,8 @@ extension Router {
             return first
         }
         if options.remove { return acceptRemoval(publication, at: now) }
-        // The value of an event without a lifetime would be removed at once. With `if-newer` that matters: an older value ends.
+        // The value of an event without a lifetime would be removed at once. With `if-newer` that matters: an older
+        // value ends.
         let isValue = (options.lifetime != .zero || options.ifNewer) && (options.retain ?? route.retain)
         let (version, isOutdated) = isValue ? self.version(of: publication, at: now) : (nil, false)
         let isRetained = isValue && !isOutdated

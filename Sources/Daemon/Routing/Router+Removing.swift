@@ -1,5 +1,5 @@
-/// Takes events out of memory and out of their places: for claims, for `Withdraw` and `collapse`, and where an event could not
-/// be stored.
+/// Takes events out of memory and out of their places: for claims, for `Withdraw` and `collapse`, and where an event
+/// could not be stored.
 extension Router {
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
     mutating func take(_ id: EventID) -> TrackedEvent {
@@ -55,8 +55,8 @@ extension Router {
 
     // MARK: Events that could not be stored
 
-    /// Removes events that could not be stored, as if they had never been published. Those they replaced come back first, so
-    /// that no banner is closed that shows them.
+    /// Removes events that could not be stored, as if they had never been published. Those they replaced come back
+    /// first, so that no banner is closed that shows them.
     mutating func dropUnstored(_ ids: [EventID], at now: Now) {
         let unstored = Set(ids)
         var windows = restoreReplaced(by: unstored, at: now)
@@ -72,7 +72,8 @@ extension Router {
         sendBanners(at: now)
     }
 
-    /// If its window has ended in the turn in which it was published, it may already be in flight, or shown by its publisher.
+    /// If its window has ended in the turn in which it was published, it may already be in flight, or shown by its
+    /// publisher.
     ///
     /// - Returns: the window that it was in, if it was in one.
     private mutating func dropUnstored(_ id: EventID) -> CoalescingKey? {

@@ -1,8 +1,8 @@
 /// `collapse`: an event takes the place of the earlier one with the same key.
 ///
-/// The earlier event leaves its window or its queue. If a banner shows it, the banner stays up for the new event, and is updated
-/// in place when the new event's window ends. If that event is claimed, withdrawn, muted or expired instead, the banner is
-/// updated without it, or closed if nothing else is behind it.
+/// The earlier event leaves its window or its queue. If a banner shows it, the banner stays up for the new event, and
+/// is updated in place when the new event's window ends. If that event is claimed, withdrawn, muted or expired instead,
+/// the banner is updated without it, or closed if nothing else is behind it.
 extension Router {
     /// An event that was replaced, as it was before.
     struct Replacement {
@@ -60,8 +60,8 @@ extension Router {
         }
     }
 
-    /// A provisional claim is not restored: the claimant may have been told that it has none. When in doubt, the banner is
-    /// shown.
+    /// A provisional claim is not restored: the claimant may have been told that it has none. When in doubt, the banner
+    /// is shown.
     private mutating func restore(_ replacement: Replacement, at now: Now) -> CoalescingKey? {
         var tracked = replacement.earlier
         let event = tracked.event

@@ -63,8 +63,8 @@ extension Router {
         restoredSuccessions = []
     }
 
-    /// Restores a banner without events. It is kept for an undecided event that takes the place of its last one, and closed
-    /// otherwise: any other replayed event has a new window, and then its own banner.
+    /// Restores a banner without events. It is kept for an undecided event that takes the place of its last one, and
+    /// closed otherwise: any other replayed event has a new window, and then its own banner.
     private mutating func restoreEmpty(_ banner: RestoredBanner) {
         guard let successor = banner.successor, banners[successor.key] == nil else { return close(banner.id) }
         banners.setNumber(banner.id, of: successor.key, first: banner.first)
@@ -106,8 +106,8 @@ extension Router {
                 deadline: accepted, isOfEarlierBoot: age == nil))
     }
 
-    /// Takes a shown event into memory again, because it is claimed, withdrawn, snoozed or replaced. Whoever keeps it there adds
-    /// it to those that a late claim can retract.
+    /// Takes a shown event into memory again, because it is claimed, withdrawn, snoozed or replaced. Whoever keeps it
+    /// there adds it to those that a late claim can retract.
     mutating func recall(_ cold: ColdEvent, at now: Now) {
         let event = cold.event
         guard events[event.id] == nil, case .shown(var banner, let isShared) = cold.state else { return }

@@ -1,9 +1,10 @@
 /// `Snooze`: a shown or muted event leaves its banner, and asks for a banner again when its time is over.
 ///
-/// Until then it stays in memory and keeps its outcome, so that claims, `Withdraw` and `collapse` find it as they find an
-/// undecided event. Its snooze ends when a banner shows it again, or when it gets another outcome or is forgotten.
+/// Until then it stays in memory and keeps its outcome, so that claims, `Withdraw` and `collapse` find it as they find
+/// an undecided event. Its snooze ends when a banner shows it again, or when it gets another outcome or is forgotten.
 ///
-/// A publisher that shows the banner itself is told by outcomes: a shown event is `muted` until then, and `shown` again.
+/// A publisher that shows the banner itself is told by outcomes: a shown event is `muted` until then, and `shown`
+/// again.
 extension Router {
     /// A snoozed event.
     public struct Snoozed: Hashable, Sendable {
@@ -98,8 +99,9 @@ extension Router {
         snoozes.end(id)
     }
 
-    /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count: whoever
-    /// snoozed it wants to see it. It may wait for the notification server as long as an event without a lifetime of its own.
+    /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count:
+    /// whoever snoozed it wants to see it. It may wait for the notification server as long as an event without a
+    /// lifetime of its own.
     mutating func snoozeEnded(_ id: EventID, at now: Now) {
         guard let tracked = events[id], case .snoozed = tracked.place else { return }
         if let claim = standingClaim(on: tracked.event.topic) {

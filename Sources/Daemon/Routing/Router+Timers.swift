@@ -142,8 +142,8 @@ extension Router {
 
 /// Timers by deadline; those with the same deadline fire in the order in which they were scheduled.
 ///
-/// Timers are cancelled lazily. The owner of a timer keeps its id while the timer is armed. An entry whose id has no owner is
-/// stale: it is skipped when it comes up, and removed by compaction when there are too many.
+/// Timers are cancelled lazily. The owner of a timer keeps its id while the timer is armed. An entry whose id has no
+/// owner is stale: it is skipped when it comes up, and removed by compaction when there are too many.
 struct TimerQueue<Deadline: Comparable, Timer> {
     /// Tells apart the entries for equal timers.
     struct TimerID: Hashable {

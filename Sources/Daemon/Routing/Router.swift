@@ -1,19 +1,21 @@
-/// Decides what becomes of every event: whether a claim is in time, when a banner is due, and which events it stands for.
+/// Decides what becomes of every event: whether a claim is in time, when a banner is due, and which events it stands
+/// for.
 ///
-/// The router is a plain value: a call or a happening and the time go in, a list of effects comes out, and the answer to a
-/// call. An event is in one place at a time:
+/// The router is a plain value: a call or a happening and the time go in, a list of effects comes out, and the answer
+/// to a call. An event is in one place at a time:
 ///
 ///     published ─▶ window ─▶ waiting ─▶ in flight ─▶ shown ─▶ gone
 ///                    │          │           │          │        │
 ///                 claimed    claimed    retracted  retracted retracted
 ///
-/// It starts in the window of its coalescing key. When the window ends, it waits for the notification server, is in flight in
-/// a call to it, and is shown. A claim removes it from wherever it is. After its banner has disappeared it is kept for a while,
-/// so that a late claim still finds it.
+/// It starts in the window of its coalescing key. When the window ends, it waits for the notification server, is in
+/// flight in a call to it, and is shown. A claim removes it from wherever it is. After its banner has disappeared it is
+/// kept for a while, so that a late claim still finds it.
 ///
-/// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5). `EventReader` takes in
-/// what is not in memory, `TrackedEvent` says where an event is, and `Router+Removing` takes it out of there. `Router+Banners`
-/// and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and `AwaitedClaims` are the other ways to claim;
+/// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5).
+/// `EventReader` takes in what is not in memory, `TrackedEvent` says where an event is, and `Router+Removing` takes it
+/// out of there. `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and
+/// `AwaitedClaims` are the other ways to claim;
 /// `QuietPeriods` holds banners back, `Digests` tells of them afterwards, `Router+Snoozing` lets them come back later.
 /// `Router+Replacing` ends events for their successors.
 public struct Router {
@@ -120,8 +122,8 @@ public struct Router {
     public var waitingBanners: Int { banners.waitingCount }
     /// Whether the event is in memory: undecided, or shown and retractable.
     public func remembers(_ id: EventID) -> Bool { events.contains(id) }
-    /// The same for a router that an object holds. It changes nothing. It is `mutating` because Swift would copy the whole router
-    /// before a call that is not.
+    /// The same for a router that an object holds. It changes nothing. It is `mutating` because Swift would copy the
+    /// whole router before a call that is not.
     public mutating func remembersInPlace(_ id: EventID) -> Bool { events.contains(id) }
     /// Whether something is kept until the next `Input.stored`, in case events cannot be stored.
     public var awaitsStored: Bool { !replacements.isEmpty || digests.unstored != nil || awaited.hasTaken }
@@ -188,8 +190,8 @@ public struct Router {
 
     /// Handles a call. What is not in memory is asked of the reader.
     ///
-    /// - Returns: the answer, which leaves before what follows from it, and what the shell must do, in order. A call that is
-    ///   refused may have effects too, such as arming a timer.
+    /// - Returns: the answer, which leaves before what follows from it, and what the shell must do, in order. A call
+    ///   that is refused may have effects too, such as arming a timer.
     public mutating func handle(
         _ call: Call, at now: Now, reading reader: some EventReader = NoEvents()
     ) -> (reply: Result<Reply, Refusal>, effects: [Effect]) {

@@ -183,8 +183,8 @@ extension Router {
         pass(on: screen, at: now)
     }
 
-    /// Closes all screens of a connection. Each event is checked once, with the last of the screens that were asked about it;
-    /// the order is the same as one by one.
+    /// Closes all screens of a connection. Each event is checked once, with the last of the screens that were asked
+    /// about it; the order is the same as one by one.
     mutating func closeScreens(of owner: String, at now: Now) {
         let closed = screens.owned(by: owner).compactMap { screens.close($0, in: &owners) }
         let ids = Set(closed.map(\.id))

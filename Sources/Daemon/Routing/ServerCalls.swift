@@ -7,7 +7,8 @@ struct TimedOutCall {
     var isOutdated = false
 }
 
-/// Calls to the notification server: those in flight, those that timed out, when the next is allowed, and what delayed them.
+/// Calls to the notification server: those in flight, those that timed out, when the next is allowed, and what delayed
+/// them.
 struct ServerCalls {
     struct InFlight {
         let key: CoalescingKey
@@ -160,8 +161,8 @@ struct ServerCalls {
     }
 }
 
-/// When to ask the bus to start a notification server: at once when a banner is due and there is none, then with exponential
-/// backoff until a server has shown a banner.
+/// When to ask the bus to start a notification server: at once when a banner is due and there is none, then with
+/// exponential backoff until a server has shown a banner.
 struct ServerActivation {
     static let initialBackoff: Duration = .seconds(5)
     static let maximumBackoff: Duration = .seconds(600)
@@ -218,8 +219,8 @@ struct BannerDelays: Sendable {
         }
     }
 
-    /// The cause of delay of a banner that is asked for now: the one that lasted longest since the deadline. Of several that
-    /// lasted equally long it is the first of `BannerDelay`.
+    /// The cause of delay of a banner that is asked for now: the one that lasted longest since the deadline. Of several
+    /// that lasted equally long it is the first of `BannerDelay`.
     ///
     /// - Parameters:
     ///   - deadline: when its event's window ended.

@@ -13,8 +13,9 @@ extension SlabKey where Self: Hashable {
 
 /// A dictionary whose entries live in a slab: for values that are large and many.
 ///
-/// A `Dictionary` that has just grown takes more than twice the memory of its entries, and moves all of them to grow. Here only
-/// slot numbers are moved. An entry stays in its slot; slots are allocated in chunks, and freed slots are reused.
+/// A `Dictionary` that has just grown takes more than twice the memory of its entries, and moves all of them to grow.
+/// Here only slot numbers are moved. An entry stays in its slot; slots are allocated in chunks, and freed slots are
+/// reused.
 struct SlabDictionary<Key: SlabKey, Value> {
     private static var slotsAtOnce: Int { 256 }
     private static var leastBuckets: Int { 16 }

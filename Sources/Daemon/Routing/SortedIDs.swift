@@ -2,8 +2,8 @@ import DequeModule
 
 /// A sorted set of event ids.
 ///
-/// Most sets have one element, which is stored inline. Ids grow, so an insertion is nearly always an append. A removal is a
-/// binary search and a short move from the nearer end.
+/// Most sets have one element, which is stored inline. Ids grow, so an insertion is nearly always an append. A removal
+/// is a binary search and a short move from the nearer end.
 struct SortedIDs: RandomAccessCollection {
     private enum Storage {
         case one(EventID)

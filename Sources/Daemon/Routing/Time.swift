@@ -30,8 +30,8 @@ public struct Instant: Hashable, Comparable, Sendable {
 
 /// A moment on the clock of lifetimes (`ttl`): CLOCK_BOOTTIME of clock_gettime(2), in microseconds.
 ///
-/// This clock continues while the machine sleeps, and setting the wall clock does not change it: a lifetime of ten minutes is
-/// over after an hour's sleep, and a wall clock that jumps by ten days expires nothing.
+/// This clock continues while the machine sleeps, and setting the wall clock does not change it: a lifetime of ten
+/// minutes is over after an hour's sleep, and a wall clock that jumps by ten days expires nothing.
 public struct Uptime: Hashable, Comparable, Sendable {
     /// Microseconds since boot.
     public let microseconds: Int64
@@ -76,7 +76,8 @@ extension Duration {
 }
 
 extension Duration {
-    /// Reads a duration of a configuration or a command line: a whole number and a unit, such as `100ms`, `5s`, `10m`, `12h` or
+    /// Reads a duration of a configuration or a command line: a whole number and a unit, such as `100ms`, `5s`, `10m`,
+    /// `12h` or
     /// `28d`; `0` needs no unit.
     ///
     /// - Returns: `nil` if the text is not a duration or is longer than a year.

@@ -2,9 +2,9 @@ import NotifyText
 
 /// Where an event belongs: an absolute path such as `/post/27` or `/run/r1/mate/영희/finished`.
 ///
-/// A topic is valid: it starts with `/`, has 1 to 16 segments of 1 to 64 bytes, at most 255 bytes of UTF-8 in all, no empty
-/// segment, no trailing `/`, no control characters, and none of the special characters of D-Bus match rules (`'`, `\`) and
-/// route patterns (`{`, `}`, `*`). Topics are equal when their bytes are, as on the bus and in SQLite.
+/// A topic is valid: it starts with `/`, has 1 to 16 segments of 1 to 64 bytes, at most 255 bytes of UTF-8 in all, no
+/// empty segment, no trailing `/`, no control characters, and none of the special characters of D-Bus match rules (`'`,
+/// `\`) and route patterns (`{`, `}`, `*`). Topics are equal when their bytes are, as on the bus and in SQLite.
 public struct Topic: Hashable, Sendable, CustomStringConvertible {
     /// The topic as text.
     public let description: String
@@ -102,7 +102,8 @@ enum TopicSyntax {
         }
     }
 
-    /// The parts between the slashes. The split is by bytes: to Swift, a slash with a combining accent is another character.
+    /// The parts between the slashes. The split is by bytes: to Swift, a slash with a combining accent is another
+    /// character.
     static func segments(of text: String) -> [Substring] {
         text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) }
     }

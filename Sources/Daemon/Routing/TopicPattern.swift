@@ -116,8 +116,8 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TopicPattern {
-    /// The topic with its captures replaced; `nil` if what replaces one is not a segment of a topic, or one that only means another
-    /// place: `.` and `..`.
+    /// The topic with its captures replaced; `nil` if what replaces one is not a segment of a topic, or one that only
+    /// means another place: `.` and `..`.
     package func filled(with captures: [String: String]) -> Topic? {
         var text = ""
         for segment in description.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init) {

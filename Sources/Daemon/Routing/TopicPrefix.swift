@@ -57,8 +57,8 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Finds the ids whose prefixes cover a topic. The cost depends on the depth of the topic, at most 17 look-ups, and not on the
-/// number of ids.
+/// Finds the ids whose prefixes cover a topic. The cost depends on the depth of the topic, at most 17 look-ups, and not
+/// on the number of ids.
 struct PrefixIndex<ID: Hashable & Comparable> {
     /// A substring, so that a look-up copies nothing.
     private struct Key: Hashable {

@@ -44,7 +44,8 @@ enum TypeSyntax {
         return start[..<types.startIndex]
     }
 
-    /// Removes the element type of an array. Only an array may have dictionary entries, and their key must be a basic type.
+    /// Removes the element type of an array. Only an array may have dictionary entries, and their key must be a basic
+    /// type.
     static func takeElement(
         _ types: inout ArraySlice<UInt8>, arrays: Int = 1, structures: Int = 0
     ) -> ArraySlice<UInt8>? {

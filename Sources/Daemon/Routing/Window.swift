@@ -1,5 +1,6 @@
-/// The debounce window of one coalescing key. The first event opens it. Each further event extends it by its own window length,
-/// but never beyond the limit that was set at opening, so that a stream of events cannot delay the banner for ever.
+/// The debounce window of one coalescing key. The first event opens it. Each further event extends it by its own window
+/// length, but never beyond the limit that was set at opening, so that a stream of events cannot delay the banner for
+/// ever.
 struct Window {
     /// When claims are no longer awaited.
     private(set) var deadline: Instant
@@ -184,7 +185,8 @@ struct Windows {
 
     /// Adds an event to the window of its key, and opens one where there is none.
     ///
-    /// - Parameter isReplayed: whether an earlier run accepted it. Such an event gets its whole window, beyond the limit.
+    /// - Parameter isReplayed: whether an earlier run accepted it. Such an event gets its whole window, beyond the
+    ///   limit.
     mutating func add(
         _ event: Event, length: Duration, isAwaited: Bool, isReplayed: Bool, at now: Instant,
         timers: inout Router.Timers
@@ -259,8 +261,8 @@ extension Router {
         if windows[key]?.canEndEarly == true { endWindow(key, at: now) }
     }
 
-    /// Queues an unclaimed event for its banner, or discards it if it has expired or is muted. The publisher that shows the
-    /// banner itself is told to.
+    /// Queues an unclaimed event for its banner, or discards it if it has expired or is muted. The publisher that shows
+    /// the banner itself is told to.
     mutating func queueOrDiscard(_ id: EventID, for key: CoalescingKey, at now: Now) {
         let tracked = events[existing: id]
         if tracked.expires <= now.uptime {
@@ -274,8 +276,8 @@ extension Router {
         }
     }
 
-    /// The outcome tells the publisher to show the banner. To the router the event is one whose banner has disappeared: whatever
-    /// ends it has an outcome of its own, which tells the publisher to take the banner down.
+    /// The outcome tells the publisher to show the banner. To the router the event is one whose banner has disappeared:
+    /// whatever ends it has an outcome of its own, which tells the publisher to take the banner down.
     private mutating func leaveToPublisher(_ id: EventID, at now: Now) {
         let tracked = events[existing: id]
         var resolution = Resolution(.shown, count: 1, lateness: max(.zero, now.instant - tracked.deadline))
@@ -292,8 +294,8 @@ extension Router {
         banners.wait(id, in: key)
     }
 
-    /// Removes an event from what waits for the server, and closes the banner that it would have joined if nothing else is
-    /// behind it.
+    /// Removes an event from what waits for the server, and closes the banner that it would have joined if nothing else
+    /// is behind it.
     mutating func dequeue(_ id: EventID, from key: CoalescingKey) {
         banners.stopWaiting(id, in: key)
         if let banner = banners.emptyBanner(key) { close(banner) }

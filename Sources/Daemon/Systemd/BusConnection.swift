@@ -248,8 +248,8 @@ public final class BusConnection {
     }
 
     /// Sends a call and passes its reply, or an error after the timeout, to `answer`. Only replies of the destination
-    /// and errors of the bus count; a call to a well-known name accepts a reply of any connection. A call that cannot be sent
-    /// is answered like one that times out; `onDisconnect` reports a lost connection, not this.
+    /// and errors of the bus count; a call to a well-known name accepts a reply of any connection. A call that cannot
+    /// be sent is answered like one that times out; `onDisconnect` reports a lost connection, not this.
     ///
     /// - Parameter timeout: `nil`: the call waits as long as it takes, and needs no timer.
     public func call(

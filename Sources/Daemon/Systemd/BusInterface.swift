@@ -91,8 +91,8 @@ public final class BusInterface {
         end.type = UInt8(_SD_BUS_VTABLE_END)
         let table = UnsafeMutablePointer<sd_bus_vtable>.allocate(capacity: entries.count + 1)
         table.initialize(from: entries + [end], count: entries.count + 1)
-        // The handlers are kept alive by `handlers`, and sd-bus adds an entry's offset to this address: so every callback
-        // is given the address of its own handler's reference.
+        // The handlers are kept alive by `handlers`, and sd-bus adds an entry's offset to this address: so every
+        // callback is given the address of its own handler's reference.
         let contexts = UnsafeMutablePointer<Unmanaged<Handler>>.allocate(capacity: max(1, handlers.count))
         contexts.initialize(from: handlers.map { Unmanaged.passUnretained($0) }, count: handlers.count)
         self.contexts = contexts

@@ -91,8 +91,8 @@ extension BusMessage {
     /// Bytes of a text; longer ones are refused and not copied. A message can have 128 MiB.
     public static var longestText: Int { 128 * 1024 }
 
-    /// - Throws: an error with `isTooLong` for a text beyond `longestText`, with `isNoncharacter` for one that sd-bus does not give
-    ///   out although D-Bus allows it.
+    /// - Throws: an error with `isTooLong` for a text beyond `longestText`, with `isNoncharacter` for one that sd-bus
+    ///   does not give out although D-Bus allows it.
     public func readString(as type: Unicode.Scalar = "s") throws(SystemdError) -> String {
         var text: UnsafePointer<CChar>?
         try check(sd_bus_message_read_basic(raw, code(type), &text), "sd_bus_message_read_basic")

@@ -106,8 +106,9 @@ final class BusPump {
         if delegate?.handleBatch() == true { resume() }
     }
 
-    /// How many messages are handled now. Where one comes alone, to look for a second one costs a system call, and the loop does
-    /// that anyway: so all are read only where messages come in one turn of the loop after the other. A delegate gets batches.
+    /// How many messages are handled now. Where one comes alone, to look for a second one costs a system call, and the
+    /// loop does that anyway: so all are read only where messages come in one turn of the loop after the other. A
+    /// delegate gets batches.
     private var mostMessages: Int {
         guard delegate == nil else { return Self.messages }
         var turn: UInt64 = 0

@@ -20,13 +20,14 @@ public enum Memory {
         malloc_trim(0)
     }
 
-    /// Takes the pages of code out of the process: MADV_DONTNEED of madvise(2). What runs on is mapped again from the page cache
-    /// as it is called, and what only the start needs stays away.
+    /// Takes the pages of code out of the process: MADV_DONTNEED of madvise(2). What runs on is mapped again from the
+    /// page cache as it is called, and what only the start needs stays away.
     public static func releaseCode() {
         for (start, count) in codeMappings() { madvise(start, count, MADV_DONTNEED) }
     }
 
-    /// Mappings of files that can be executed and not written: proc_pid_maps(5). What can be written holds what was written.
+    /// Mappings of files that can be executed and not written: proc_pid_maps(5). What can be written holds what was
+    /// written.
     private static func codeMappings() -> [(start: UnsafeMutableRawPointer, count: Int)] {
         guard let file = fopen("/proc/self/maps", "re") else { return [] }
         defer { fclose(file) }

@@ -44,8 +44,8 @@ public struct ProcessIdentity: Equatable, Sendable {
 
     private static func startTime(of process: Int32) -> UInt64? { field(22, of: process).flatMap { UInt64($0) } }
 
-    /// A field of `/proc/PID/stat` after the third, by its number in proc(5). The program's name may contain anything, even
-    /// brackets, so the last bracket counts.
+    /// A field of `/proc/PID/stat` after the third, by its number in proc(5). The program's name may contain anything,
+    /// even brackets, so the last bracket counts.
     private static func field(_ number: Int, of process: Int32) -> String? {
         guard let file = fopen("/proc/\(process)/stat", "re") else { return nil }
         defer { fclose(file) }

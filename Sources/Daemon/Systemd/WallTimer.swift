@@ -1,8 +1,8 @@
 internal import CSystemd
 import Glibc
 
-/// A timer on CLOCK_REALTIME that also fires when this clock is set, and after the machine has slept; timerfd_create(2) with
-/// TFD_TIMER_CANCEL_ON_SET. sd-event(3) has no such timer.
+/// A timer on CLOCK_REALTIME that also fires when this clock is set, and after the machine has slept; timerfd_create(2)
+/// with TFD_TIMER_CANCEL_ON_SET. sd-event(3) has no such timer.
 public final class WallTimer {
     private let descriptor: CInt
     private var source: EventSource?

@@ -39,7 +39,8 @@ package protocol LogFile: AnyObject {
     /// Writes all bytes, or throws: then any part of them may be written.
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(JournalError)
     func truncate(to size: Int) throws(JournalError)
-    /// Returns when all that was written is on the disk. After an error, nobody knows what is, whatever a second call says.
+    /// Returns when all that was written is on the disk. After an error, nobody knows what is, whatever a second call
+    /// says.
     func sync() throws(JournalError)
     func close()
 }

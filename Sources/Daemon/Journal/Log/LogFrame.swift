@@ -1,6 +1,7 @@
 import Glibc
 
-/// A frame of the log: a header of 32 bytes, the payload, and zeros up to the next multiple of 8. Numbers are little-endian.
+/// A frame of the log: a header of 32 bytes, the payload, and zeros up to the next multiple of 8. Numbers are
+/// little-endian.
 ///
 /// | offset | bytes | what |
 /// |---|---|---|
@@ -12,8 +13,8 @@ import Glibc
 /// | 20 | 4 | the number of the segment, which grows with each use of a file |
 /// | 24 | 8 | the sequence |
 ///
-/// The reader looks for intact frames behind a damaged one, and would find those that a sender has put into a payload. Nobody
-/// who cannot read the log knows its salt.
+/// The reader looks for intact frames behind a damaged one, and would find those that a sender has put into a payload.
+/// Nobody who cannot read the log knows its salt.
 package struct LogFrame: Equatable {
     package static let headerBytes = 32
     /// The last byte is the version.
@@ -91,7 +92,8 @@ package struct LogFrame: Equatable {
     }
 }
 
-/// Reads the frames of one segment, whatever else is in its file: older frames behind the new ones, torn and damaged ones.
+/// Reads the frames of one segment, whatever else is in its file: older frames behind the new ones, torn and damaged
+/// ones.
 package struct LogFrameReader {
     package let bytes: [UInt8]
     /// Only frames with it count; `nil`: all do.
@@ -107,8 +109,8 @@ package struct LogFrameReader {
         effort = 64 << 20
     }
 
-    /// The next frame, and whether it is intact. What is not intact has at least the magic and the salt of a frame; the reader
-    /// goes on behind its first bytes.
+    /// The next frame, and whether it is intact. What is not intact has at least the magic and the salt of a frame; the
+    /// reader goes on behind its first bytes.
     package mutating func next() -> (frame: LogFrame, isIntact: Bool)? {
         let found = bytes.withUnsafeBytes { bytes -> (frame: LogFrame, isIntact: Bool)? in
             var offset = position

@@ -1,9 +1,10 @@
 /// Reads all segments of a log, one at a time, and writes nothing.
 ///
-/// A file holds the frames of its last use, and behind them what is left of earlier uses: the frames with the highest segment
-/// number count. Segments follow each other by their numbers. If a sequence is there twice, the frame in the later segment
-/// counts: the other was refused, because it could not be synced. A sequence that is missing below a later one is damage, since
-/// there is never more than one frame that is not synced. What follows the last frame, and is not intact, was torn.
+/// A file holds the frames of its last use, and behind them what is left of earlier uses: the frames with the highest
+/// segment number count. Segments follow each other by their numbers. If a sequence is there twice, the frame in the
+/// later segment counts: the other was refused, because it could not be synced. A sequence that is missing below a
+/// later one is damage, since there is never more than one frame that is not synced. What follows the last frame, and
+/// is not intact, was torn.
 struct LogReader {
     /// What is in one file.
     struct Segment {
@@ -155,9 +156,11 @@ struct LogReader {
 
     /// What is behind the last frame of the log and is not intact.
     ///
-    /// A header that says what the next frame would say in one of its numbers was one: any bit of the others may be wrong.
+    /// A header that says what the next frame would say in one of its numbers was one: any bit of the others may be
+    /// wrong.
     ///
-    /// - Returns: the number of headers, at least 1, and whether they are in the segment of the last frame; `nil`: nothing.
+    /// - Returns: the number of headers, at least 1, and whether they are in the segment of the last frame; `nil`:
+    ///   nothing.
     func brokenEnd(after applied: UInt64) -> (headers: Int, isInNewest: Bool)? {
         let newest = ordered.last
         let sequence = (newest?.last.sequence ?? applied) &+ 1

@@ -2,13 +2,13 @@ import Glibc
 
 /// An append-only log of frames, each on the disk when `append` returns, in segments of fixed size that are used again.
 ///
-/// The files are `log-0`, `log-1`, … in the state directory. A new one is filled with zeros in steps, then used again in place,
-/// so that a frame costs one write and one fdatasync(2), and the file system commits nothing of its own. Its frames are older
-/// than those of the next use, and fail by the number of the segment. [The format](LogFrame.swift)
+/// The files are `log-0`, `log-1`, … in the state directory. A new one is filled with zeros in steps, then used again
+/// in place, so that a frame costs one write and one fdatasync(2), and the file system commits nothing of its own. Its
+/// frames are older than those of the next use, and fail by the number of the segment. [The format](LogFrame.swift)
 ///
-/// There is never more than one frame that is not synced. A segment for which fdatasync(2) failed is sealed: the kernel may
-/// have dropped what it could not write, and a second call would not report that. It is read, and removed when its frames are
-/// released.
+/// There is never more than one frame that is not synced. A segment for which fdatasync(2) failed is sealed: the kernel
+/// may have dropped what it could not write, and a second call would not report that. It is read, and removed when its
+/// frames are released.
 ///
 /// A log is used from one thread, and one process; every call is synchronous.
 package final class WriteAheadLog {
@@ -35,8 +35,8 @@ package final class WriteAheadLog {
     package static let step = 256 << 10
     static let largestNumberOfFiles = 8
 
-    /// The largest payload of a frame, in bytes. One that is larger than a segment has a segment for itself, which is larger
-    /// until it is used again.
+    /// The largest payload of a frame, in bytes. One that is larger than a segment has a segment for itself, which is
+    /// larger until it is used again.
     package static let largestPayload = (16 << 20) - LogFrame.headerBytes
     private let disk: any LogDisk
     /// The size of a segment.
@@ -95,12 +95,13 @@ package final class WriteAheadLog {
 
     // MARK: Reading
 
-    /// Reads the frames with a sequence above `applied`, in order; then the log is ready for `append`. Syncs all segments
-    /// first, so that what is delivered is on the disk. Reading twice gives the same.
+    /// Reads the frames with a sequence above `applied`, in order; then the log is ready for `append`. Syncs all
+    /// segments first, so that what is delivered is on the disk. Reading twice gives the same.
     ///
     /// - Parameters:
-    ///   - applied: the last sequence that is in the index, and synced there; 0 if there is none. New frames have higher ones.
-    ///   - known: the last sequence that this process knows to be on the disk; a later frame was refused, and the next one
+    ///   - applied: the last sequence that is in the index, and synced there; 0 if there is none. New frames have
+    ///   higher ones. - known: the last sequence that this process knows to be on the disk; a later frame was refused,
+    ///   and the next one
     ///     counts in its place. `nil`: this process has written none.
     /// - Throws: what `body` throws, and what reading throws. Then nothing can be appended, and it may be called again.
     package func replay(
@@ -141,8 +142,8 @@ package final class WriteAheadLog {
         return replay
     }
 
-    /// Writes the last frame once more, in its place. If an earlier process could not sync it, the kernel may take it for
-    /// written, and only what is written anew is synced. All frames before it were synced before it was written.
+    /// Writes the last frame once more, in its place. If an earlier process could not sync it, the kernel may take it
+    /// for written, and only what is written anew is synced. All frames before it were synced before it was written.
     ///
     /// - Returns: its payload. If its segment is sealed then, the frame has to go to another one.
     private func writeAgain(_ frame: LogFrame, in slot: Int?) throws(JournalError) -> [UInt8] {
@@ -193,9 +194,10 @@ extension WriteAheadLog {
 
     /// Writes a frame, and returns its sequence when it is on the disk.
     ///
-    /// - Throws: `.diskFull` if all segments are full of frames that are not released and no other can be made, or what the
-    ///   disk said when it could not write or sync. If syncing failed, or there was an input/output error, the segment is
-    ///   sealed. The next frame has the sequence of the refused one, and counts in its place when both are found.
+    /// - Throws: `.diskFull` if all segments are full of frames that are not released and no other can be made, or what
+    ///   the disk said when it could not write or sync. If syncing failed, or there was an input/output error, the
+    ///   segment is sealed. The next frame has the sequence of the refused one, and counts in its place when both are
+    ///   found.
     package func append(_ payload: [UInt8]) throws(JournalError) -> UInt64 {
         try payload.withUnsafeBufferPointer { payload throws(JournalError) in
             try append(UnsafeRawBufferPointer(payload))
@@ -352,7 +354,8 @@ extension WriteAheadLog {
 
     // MARK: Space
 
-    /// What is in frames up to this sequence is in the index, and synced there. Segments without later frames become free.
+    /// What is in frames up to this sequence is in the index, and synced there. Segments without later frames become
+    /// free.
     package func release(through sequence: UInt64) {
         released = max(released, min(sequence, lastSequence))
         removeUseless()
@@ -373,8 +376,8 @@ extension WriteAheadLog {
         segments[slot] = Segment()
     }
 
-    /// The last sequence of the oldest segment that is full and not released: what the index has to be filled up to, so that
-    /// a segment becomes free. `nil` if there is none.
+    /// The last sequence of the oldest segment that is full and not released: what the index has to be filled up to, so
+    /// that a segment becomes free. `nil` if there is none.
     package var oldestFull: UInt64? {
         segments.indices.filter { $0 != active && segments[$0].last > released }.map { segments[$0].last }.min()
     }
@@ -385,8 +388,8 @@ extension WriteAheadLog {
             && (cannotGrow || segments.prefix(count).allSatisfy { $0.file != nil })
     }
 
-    /// Bytes that can still be appended without releasing a segment, headers included. Segments that do not exist yet do not
-    /// count, and while the disk is full, neither does what is not written of the others.
+    /// Bytes that can still be appended without releasing a segment, headers included. Segments that do not exist yet
+    /// do not count, and while the disk is full, neither does what is not written of the others.
     package var room: Int {
         (free + (active.map { [$0] } ?? [])).reduce(0) { sum, slot in
             let segment = segments[slot]
@@ -411,7 +414,8 @@ extension WriteAheadLog {
     /// Whether all files still have their names.
     package var isInPlace: Bool { files.allSatisfy { disk.isInPlace($0.file, as: Self.name($0.slot)) } }
 
-    /// Writes zeros ahead of the frames, or to the next segment, at most 256 KiB of them. For moments when nobody waits.
+    /// Writes zeros ahead of the frames, or to the next segment, at most 256 KiB of them. For moments when nobody
+    /// waits.
     ///
     /// - Returns: whether there is more to do. A full disk is tried again by the next call.
     package func prepare() -> Bool {
@@ -451,8 +455,8 @@ extension WriteAheadLog {
         if isSynced { try sync(slot) }
     }
 
-    /// Releases all frames, and leaves nothing of them in any file when it returns. What is in them must be in the index, and
-    /// synced there.
+    /// Releases all frames, and leaves nothing of them in any file when it returns. What is in them must be in the
+    /// index, and synced there.
     ///
     /// - Throws: what the disk said. Some of it may be left then; it may be called again.
     package func erase() throws(JournalError) {

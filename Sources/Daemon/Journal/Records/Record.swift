@@ -30,8 +30,8 @@ public enum Record: Sendable, Equatable {
     case awaitedGone(Origin)
     /// No event is awaited any longer.
     case allAwaitedGone
-    /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came too late,
-    /// and the topic keeps what it has.
+    /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came
+    /// too late, and the topic keeps what it has.
     indirect case removed(StoredRemoval, leaving: ValueVersion?)
     /// Removals that the file may have lost.
     case tombstones([Tombstone])

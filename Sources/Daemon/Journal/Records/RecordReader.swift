@@ -1,7 +1,7 @@
 package import Routing
 
-/// Reads the journal's binary coding without trusting it: every length, code and text is checked, and each value has one
-/// coding.
+/// Reads the journal's binary coding without trusting it: every length, code and text is checked, and each value has
+/// one coding.
 package struct RecordReader {
     package typealias Malformed = FieldCoding.Malformed
 

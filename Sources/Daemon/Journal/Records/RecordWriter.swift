@@ -1,7 +1,7 @@
 import Routing
 
-/// Appends values in the journal's binary coding. Whoever writes often keeps the writer, so that its memory is allocated
-/// once.
+/// Appends values in the journal's binary coding. Whoever writes often keeps the writer, so that its memory is
+/// allocated once.
 ///
 /// Numbers are LEB128, those with a sign in zigzag; both as in
 /// [Protocol Buffers](https://protobuf.dev/programming-guides/encoding/#varints). A text is the number of its bytes, and its

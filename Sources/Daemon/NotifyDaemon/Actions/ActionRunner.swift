@@ -39,12 +39,12 @@ final class ActionRunner {
     /// The configuration may have corrected them.
     func forgetProblems() { lasting.forget() }
 
-    /// Runs the action of the event's route; a button of the event itself has none. After a restart the current configuration
-    /// may no longer have the button.
+    /// Runs the action of the event's route; a button of the event itself has none. After a restart the current
+    /// configuration may no longer have the button.
     ///
     /// - Parameter token: lets the application raise its window; from the signal `ActivationToken`.
-    /// - Returns: why the command is not run, if that is known at once. If the service manager starts it, only a record in the log
-    ///   tells.
+    /// - Returns: why the command is not run, if that is known at once. If the service manager starts it, only a record
+    ///   in the log tells.
     func run(_ key: String, of event: Event, token: String?) -> Refusal? {
         guard let action = event.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
             // A click on a banner without a default action.
@@ -141,8 +141,8 @@ final class ActionRunner {
 
     // MARK: Applications
 
-    /// `ActivateAction` of the Desktop Entry Specification, "D-Bus Activation": the action's name is the button's key, and
-    /// its parameter the event's topic.
+    /// `ActivateAction` of the Desktop Entry Specification, "D-Bus Activation": the action's name is the button's key,
+    /// and its parameter the event's topic.
     private func activate(_ application: String, _ action: Route.Action, _ event: Event, _ token: String?) {
         let path = "/" + String(application.map { $0 == "." ? "/" : $0 == "-" ? "_" : $0 })
         let call = bus.methodCall(

@@ -3,9 +3,9 @@ import Routing
 
 /// What a notification server says about banners whose numbers are not known yet.
 ///
-/// A user may close a banner, or press its button, before the server has answered the call that shows it. While a call is
-/// under way, such signals are kept, and they count if an answer names their number. Others are about banners of other
-/// programs.
+/// A user may close a banner, or press its button, before the server has answered the call that shows it. While a call
+/// is under way, such signals are kept, and they count if an answer names their number. Others are about banners of
+/// other programs.
 struct EarlySignals {
     enum Signal: Equatable {
         case token(String)

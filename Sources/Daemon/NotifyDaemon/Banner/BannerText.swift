@@ -41,8 +41,8 @@ extension BannerText {
         body = text?.body ?? event.body
     }
 
-    /// One line per event, if their titles differ: the title of the newest event does not describe the others. Otherwise
-    /// one line for each of their bodies.
+    /// One line per event, if their titles differ: the title of the newest event does not describe the others.
+    /// Otherwise one line for each of their bodies.
     private static func lines(_ events: [Event]) -> String? {
         let texts = events.map { BannerText($0, others: [], count: 1) }
         if texts.contains(where: { $0.title.bytes != texts[0].title.bytes }) {
@@ -60,8 +60,8 @@ extension BannerText {
 }
 
 extension Appearance {
-    /// With texts as the title of a banner: without characters that change how the rest is displayed. Keys of buttons have
-    /// none, and paths are names of files.
+    /// With texts as the title of a banner: without characters that change how the rest is displayed. Keys of buttons
+    /// have none, and paths are names of files.
     package var cleaned: Appearance {
         func clean(_ text: String?) -> String? {
             guard let text, !text.hasPrefix("/") else { return text }

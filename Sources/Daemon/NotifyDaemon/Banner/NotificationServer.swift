@@ -132,7 +132,8 @@ final class NotificationServer {
         }
     }
 
-    /// Without an answer the capabilities stay as they are: the last known ones, or none, which is plain text without buttons.
+    /// Without an answer the capabilities stay as they are: the last known ones, or none, which is plain text without
+    /// buttons.
     private func updateCapabilities(_ answer: Result<Set<String>, BusFailure>, of server: String) {
         switch answer {
         case .success(let capabilities):

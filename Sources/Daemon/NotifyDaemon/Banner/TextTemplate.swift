@@ -32,8 +32,9 @@ package struct TextTemplate: Sendable {
     /// Whether the template has a section for each of several events.
     let listsEvents: Bool
 
-    /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`; `nil` if they are not
-    ///   known. Any other name may be absent, and is only allowed inside its own section, `{{#distance}}…{{/distance}}`.
+    /// - Parameter names: names that always have a value, beside `title`, `body`, `topic` and `count`; `nil` if they
+    ///   are not known. Any other name may be absent, and is only allowed inside its own section,
+    ///   `{{#distance}}…{{/distance}}`.
     package init(_ text: String, names: Set<ByteString>?) throws(Mistake) {
         self.tags = try Self.checkSize(of: text)
         let tags = TemplateTags(text)
@@ -128,8 +129,8 @@ package struct TextTemplate: Sendable {
     }
 }
 
-/// The names a template uses, those it uses outside of a section of the same name, and its first partial, which would render
-/// as nothing.
+/// The names a template uses, those it uses outside of a section of the same name, and its first partial, which would
+/// render as nothing.
 private struct TemplateTags {
     private(set) var all: Set<ByteString> = []
     private(set) var unguarded: [String] = []

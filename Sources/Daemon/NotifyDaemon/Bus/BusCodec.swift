@@ -1,8 +1,8 @@
 import Routing
 import Systemd
 
-/// Translates between messages of `org.notifyd.Router1` and the router's types. It has no state, and knows neither the daemon
-/// nor when a message is sent.
+/// Translates between messages of `org.notifyd.Router1` and the router's types. It has no state, and knows neither the
+/// daemon nor when a message is sent.
 struct BusCodec {
     static let interface = "org.notifyd.Router1"
     static let path = "/org/notifyd/Router1"

@@ -1,8 +1,8 @@
 import Routing
 import Systemd
 
-/// Limits the publishes of a caller with a long backlog while others call. Replies to all callers share one queue to the bus,
-/// and the bus needs longer for a reply than the daemon does.
+/// Limits the publishes of a caller with a long backlog while others call. Replies to all callers share one queue to
+/// the bus, and the bus needs longer for a reply than the daemon does.
 ///
 /// A bucket of a few calls is refilled at intervals. A caller that calls alone is not limited.
 struct Throttle {

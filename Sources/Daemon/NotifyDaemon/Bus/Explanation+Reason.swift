@@ -61,8 +61,8 @@ extension Explanation {
         }
     }
 
-    /// The decision by a claim that was made on another device: `ClaimNamed`. A publisher that shows the banner itself says by it what
-    /// the user does with that here.
+    /// The decision by a claim that was made on another device: `ClaimNamed`. A publisher that shows the banner itself
+    /// says by it what the user does with that here.
     private func reasonElsewhere(_ decision: StoredDecision, passedOnBy claimant: String) -> String? {
         guard decision.form == .named else { return nil }
         let isHere = shownByPublisher != nil && decision.place == ClaimPlace()
@@ -113,7 +113,8 @@ extension Explanation {
     private var snooze: ClaimRecord? { claims.last { $0.form == .snooze } }
     private var snoozer: String { snooze.map { Self.name($0.claimant, $0.program) } ?? "somebody" }
 
-    /// How long after publishing a provisional claim that decided the event was confirmed; `nil` if the journal does not have it.
+    /// How long after publishing a provisional claim that decided the event was confirmed; `nil` if the journal does
+    /// not have it.
     private func confirmation(of decision: StoredDecision) -> Duration? {
         claims.last { $0.form == .completed && $0.claimant == decision.claimant }?.latency
     }

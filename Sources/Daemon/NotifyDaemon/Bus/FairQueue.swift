@@ -5,8 +5,8 @@ import DequeModule
 /// the others have used as much. See M. Shreedhar and G. Varghese, "Efficient Fair Queuing Using Deficit Round-Robin"
 /// (1996). The callers of one program, such as several connections, take turns within its turns.
 ///
-/// The calls of one caller keep their order, with one exception: before windows end, its claims, and the changes before them,
-/// overtake its reads.
+/// The calls of one caller keep their order, with one exception: before windows end, its claims, and the changes before
+/// them, overtake its reads.
 final class FairQueue<Call> {
     /// Calls of one program. dbus-daemon keeps all calls without a reply in one list, and searches it for each reply.
     /// With ten thousand of them a reply takes it milliseconds, and the calls of others are read as slowly.
@@ -131,8 +131,8 @@ final class FairQueue<Call> {
 
     func hasCalls(of caller: String) -> Bool { places[caller] != nil }
 
-    /// Whether another call of this caller can be queued. While all callers are blocked, reading goes on, because the reply
-    /// that unblocks them must be read; nothing beyond the limit is queued then.
+    /// Whether another call of this caller can be queued. While all callers are blocked, reading goes on, because the
+    /// reply that unblocks them must be read; nothing beyond the limit is queued then.
     func hasRoom(for caller: String, kind: Kind = .other) -> Bool {
         guard bytes < Self.totalLimit || isReady else { return false }
         guard let program = programs[program(of: caller)] else { return true }
@@ -329,8 +329,8 @@ final class FairQueue<Call> {
 
     // MARK: Before windows end
 
-    /// Removes a call that has to be handled before windows end: a claim, or a change that stands before one. The callers
-    /// are served round robin; blocked ones are skipped.
+    /// Removes a call that has to be handled before windows end: a claim, or a change that stands before one. The
+    /// callers are served round robin; blocked ones are skipped.
     ///
     /// - Returns: `nil` where no claim can be handled.
     func dequeueForClaim() -> (caller: String, call: Call)? {

@@ -55,8 +55,8 @@ final class Snapshot: Reading {
 
     func begin(_ reply: borrowing BusMessage, in daemon: Daemon) throws(Refusal) {
         daemon.endTurn()
-        // The list of values is taken together with the cursor. An event stays in the journal when its topic gets another value,
-        // so the reply shows the state at the cursor, and later changes are announced with higher ids.
+        // The list of values is taken together with the cursor. An event stays in the journal when its topic gets
+        // another value, so the reply shows the state at the cursor, and later changes are announced with higher ids.
         reply.append(daemon.router.lastID.rawValue, as: "t")
         values = try daemon.storage.read { journal throws(JournalError) in try journal.valueList(topic)[...] }
         reply.openContainer("a", eventType)

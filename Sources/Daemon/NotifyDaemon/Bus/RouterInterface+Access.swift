@@ -20,8 +20,8 @@ extension RouterInterface {
         for permission in call.access.permissions { try authorize(permission, scope, caller) }
     }
 
-    /// What a call is about; `nil` where it needs no permission. An event that is neither in memory nor in the journal cannot be
-    /// changed.
+    /// What a call is about; `nil` where it needs no permission. An event that is neither in memory nor in the journal
+    /// cannot be changed.
     private func scope(
         of request: Request, by caller: String, _ access: Access
     ) throws(Refusal) -> AccessRequest.Scope? {

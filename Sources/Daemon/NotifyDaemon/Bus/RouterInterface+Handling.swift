@@ -125,7 +125,8 @@ extension RouterInterface {
         bus.resume()
     }
 
-    /// Answers the calls that wait for changes in the turn of the loop that commits them, if no other call is queued before them.
+    /// Answers the calls that wait for changes in the turn of the loop that commits them, if no other call is queued
+    /// before them.
     func answerAwaiting() {
         guard areAwaitingNext else { return }
         areAwaitingNext = false
@@ -136,8 +137,8 @@ extension RouterInterface {
 
 /// A reply that is made in chunks.
 final class ChunkedReply {
-    /// The replies that are being made. Each is in memory until it is sent. A caller has at most one: its rest is first in the
-    /// caller's queue.
+    /// The replies that are being made. Each is in memory until it is sent. A caller has at most one: its rest is first
+    /// in the caller's queue.
     final class Places {
         fileprivate static let limit = 2
         fileprivate var taken = 0

@@ -93,9 +93,9 @@ enum ConfigurationFiles {
 
     /// Finds the files. Each but the drop-ins may be missing.
     ///
-    /// Packages have drop-ins only, in the order of their names whatever their directories. A drop-in of the same name in an
-    /// earlier data directory, in `/etc/xdg/notifyd/config.d` or in the user's `config.d` replaces one; a link to `/dev/null`
-    /// there masks it. The user's files do not replace the administrator's, whose policy comes first.
+    /// Packages have drop-ins only, in the order of their names whatever their directories. A drop-in of the same name
+    /// in an earlier data directory, in `/etc/xdg/notifyd/config.d` or in the user's `config.d` replaces one; a link to
+    /// `/dev/null` there masks it. The user's files do not replace the administrator's, whose policy comes first.
     static func find(_ directories: BaseDirectories = BaseDirectories(), administrator: String = "/etc/xdg/notifyd")
         -> Found
     {
@@ -131,7 +131,8 @@ enum ConfigurationFiles {
     /// Entries of a directory of packages, of any name.
     static let maximumEntries = 10_000
 
-    /// A directory with too many entries is left out as a whole: the order in which they are found is not that of their names.
+    /// A directory with too many entries is left out as a whole: the order in which they are found is not that of their
+    /// names.
     private static func packagedDropIns(in directory: String, _ found: inout Found) -> [String] {
         let (paths, isInLimit) = dropIns(in: directory, lookingAt: maximumEntries)
         if isInLimit { return paths }
@@ -140,7 +141,8 @@ enum ConfigurationFiles {
         return []
     }
 
-    /// Drop-ins in the order of their names, as with systemd, and whether there are not more entries than are looked at.
+    /// Drop-ins in the order of their names, as with systemd, and whether there are not more entries than are looked
+    /// at.
     private static func dropIns(
         in directory: String, upTo maximum: Int = .max, lookingAt maximumEntries: Int = .max
     ) -> (paths: [String], isInLimit: Bool) {

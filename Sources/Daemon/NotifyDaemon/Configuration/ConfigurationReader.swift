@@ -8,8 +8,8 @@ package import TOMLTables
 /// It goes on after a mistake; `finish` throws all of them. Its run time is proportional to the size of the texts,
 /// which is limited.
 ///
-/// Files of packages have what the other files leave of each limit, so they are added last, although their routes come first.
-/// One with a mistake, or for which there is no room, is left out.
+/// Files of packages have what the other files leave of each limit, so they are added last, although their routes come
+/// first. One with a mistake, or for which there is no room, is left out.
 package struct ConfigurationReader {
     /// Files of a configuration.
     static let maximumFiles = 256
@@ -371,8 +371,8 @@ package struct ConfigurationReader {
         }
     }
 
-    /// - Returns: the fields, and their names together with those whose type is a mistake, so that a template with such a
-    ///   name is no further mistake.
+    /// - Returns: the fields, and their names together with those whose type is a mistake, so that a template with such
+    ///   a name is no further mistake.
     private func readRequired(
         _ reader: inout TableReader
     ) -> (fields: [(name: String, type: Route.FieldType)], names: [String]) {

@@ -2,8 +2,8 @@ import Glibc
 import Routing
 import TOMLTables
 
-/// The routes in force, for programs that do not read TOML: one line each, tab-separated `key=value`. Topics hold neither
-/// tabs nor line ends. The default route has no `topic`.
+/// The routes in force, for programs that do not read TOML: one line each, tab-separated `key=value`. Topics hold
+/// neither tabs nor line ends. The default route has no `topic`.
 ///
 /// - Returns: the exit code, and the text for standard output or, where the configuration is bad, standard error.
 public func listRoutes(_ file: String?) -> (code: CInt, text: String) {

@@ -21,8 +21,8 @@ struct ForgetJob {
     }
 }
 
-/// `Forget`: deletes decided events from the journal in portions, because that may be the whole history, and what is left of
-/// them in the file.
+/// `Forget`: deletes decided events from the journal in portions, because that may be the whole history, and what is
+/// left of them in the file.
 ///
 /// The journal is scrubbed once for all calls that wait at the same time: first the events of each are deleted, then
 /// the pages are scrubbed, then all are answered. Later calls wait for the next batch, so that none waits for ever.
@@ -167,8 +167,8 @@ final class ForgetQueue: Job {
         return daemon.storage.canDelete
     }
 
-    /// Called when the journal can be written again. A deletion that failed may be in the file all the same: then its events are
-    /// dropped from memory too.
+    /// Called when the journal can be written again. A deletion that failed may be in the file all the same: then its
+    /// events are dropped from memory too.
     func confirmDeletion(in daemon: Daemon) {
         guard let deletion = unconfirmedDeletion.take() else { return }
         let gone = daemon.router.decidedIDs(deletion.topic, upTo: deletion.last).filter { id in
@@ -179,8 +179,8 @@ final class ForgetQueue: Job {
 }
 
 extension Daemon {
-    /// Enqueues a call of `Forget`, which is answered when the events are not in the file any more. With all events the claims of
-    /// those that have not come are forgotten.
+    /// Enqueues a call of `Forget`, which is answered when the events are not in the file any more. With all events the
+    /// claims of those that have not come are forgotten.
     ///
     /// - Parameter last: events with higher ids stay; 0 means none. Later events stay in any case.
     /// - Throws: `.storageUnavailable`, or `.limitExceeded` for too many calls.

@@ -81,8 +81,8 @@ final class Jobs {
     }
 }
 
-/// Returns free memory to the system after a recovery, whose windows have ended by then, and after a long turn, whose signals
-/// have left.
+/// Returns free memory to the system after a recovery, whose windows have ended by then, and after a long turn, whose
+/// signals have left.
 final class MemoryRelease: Job {
     private var due: Instant?
 

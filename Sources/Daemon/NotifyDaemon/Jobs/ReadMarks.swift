@@ -28,8 +28,8 @@ struct MarkReadJob {
     }
 }
 
-/// Marks events as read that are only in the journal: muted and expired events, and events shown long ago. That may be the
-/// whole history, so it is done in batches; the marks are served round robin.
+/// Marks events as read that are only in the journal: muted and expired events, and events shown long ago. That may be
+/// the whole history, so it is done in batches; the marks are served round robin.
 final class ReadMarks: Job {
     /// Events marked per turn.
     static var portion: Int { 128 }
@@ -133,8 +133,8 @@ final class ReadMarks: Job {
     private struct Batch {
         var size = 0
         var ids: Set<EventID> = []
-        /// Banners with a claimed event, by first event, because a server may renumber a banner; from older journals, by
-        /// number.
+        /// Banners with a claimed event, by first event, because a server may renumber a banner; from older journals,
+        /// by number.
         var banners: Set<UInt64> = []
     }
 
@@ -150,8 +150,8 @@ final class ReadMarks: Job {
         portion.size += max(1, found.events.count)
         for event in found.events where portion.ids.insert(event.id).inserted {
             if daemon.remembers(event.id) {
-                // A call recalled it from the journal after this one came, such as `Snooze`, also one that was refused. What
-                // was in memory before has been claimed, and is on disk.
+                // A call recalled it from the journal after this one came, such as `Snooze`, also one that was refused.
+                // What was in memory before has been claimed, and is on disk.
                 daemon.handle(.claimed(event.id, by: mark.claimant))
             } else if let marked = event.decision?.markedRead {
                 storage.append(.decided(event.id, marked))

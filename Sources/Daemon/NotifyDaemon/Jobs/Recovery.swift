@@ -10,8 +10,8 @@ struct BannerLeftUp {
     let successor: StoredEvent?
 }
 
-/// Reads what earlier runs left. There may be 100,000 global ids and as many undecided events. They are read in batches, one
-/// per turn, global ids first.
+/// Reads what earlier runs left. There may be 100,000 global ids and as many undecided events. They are read in
+/// batches, one per turn, global ids first.
 ///
 /// Banners that are up are read before both, and their first batch before any call. A claim that may concern another
 /// banner reads all of them first, and so does a message of the notification server about one that is not loaded yet.
@@ -88,7 +88,8 @@ final class Recovery: Job {
         }
         isUnderWay = hasBanners || hasGlobalIDs || !ids.isEmpty
         if !isUnderWay {
-            // Much of what the start needs is not needed again. Recovered events need memory until their windows have ended.
+            // Much of what the start needs is not needed again. Recovered events need memory until their windows have
+            // ended.
             let isNothingRecovered = daemon.router.undecidedCount == 0
             daemon.jobs.memory.request(
                 at: daemon.host.now.instant

@@ -8,10 +8,10 @@ import Systemd
 ///
 /// - The user and the security label come from the kernel, as of the time of the connection, and cannot be changed. On
 ///   a session bus the user is nearly always the same, and a label exists only where AppArmor, SELinux or Smack does.
-/// - The unit and the app come from the control group of the process that made the connection. A program that may write to
-///   the control groups of its user, or may ask that user's service manager to start something, can be in any unit it likes:
-///   so they tell well-behaved programs apart, and bind confined ones (a Flatpak app connects through a proxy), but do not
-///   stop an unconfined program of the same user. Nothing does.
+/// - The unit and the app come from the control group of the process that made the connection. A program that may write
+///   to the control groups of its user, or may ask that user's service manager to start something, can be in any unit
+///   it likes: so they tell well-behaved programs apart, and bind confined ones (a Flatpak app connects through a
+///   proxy), but do not stop an unconfined program of the same user. Nothing does.
 /// - A program that passes its connection to another one and ends is taken for the process that gets its number next.
 struct Caller: Equatable, Sendable {
     /// One attribute of a caller. A rule must not take an unknown attribute for an absent one.
@@ -64,8 +64,8 @@ struct Caller: Equatable, Sendable {
     }
 }
 
-/// A caller as it is kept with a claim of an event that has not come yet: an attribute that is known to be absent is empty, and
-/// one that is unknown is missing.
+/// A caller as it is kept with a claim of an event that has not come yet: an attribute that is known to be absent is
+/// empty, and one that is unknown is missing.
 extension Caller {
     var fields: [Field] {
         var fields: [Field] = []

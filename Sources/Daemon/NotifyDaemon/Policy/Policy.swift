@@ -5,11 +5,11 @@ import Routing
 enum Permission: String, CaseIterable, Sendable {
     /// `Send`, `Publish`, and `Withdraw` of what somebody else has published.
     case publish
-    /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`, `Snooze`. Giving up a claim
-    /// (`Release`, `Pass`, `CloseScreen`) needs no permission.
+    /// `Claim`, `ClaimProvisionally`, `Complete`, `ClaimTopic`, `OpenScreen`, `UpdateScreen`, `Snooze`. Giving up a
+    /// claim (`Release`, `Pass`, `CloseScreen`) needs no permission.
     case claim
-    /// `Mute`, `Pause`, and setting `Paused`. `Forget` needs `claim` and `control`: it takes events from everybody, and a
-    /// permission of its own would not be in policies that deny all there was.
+    /// `Mute`, `Pause`, and setting `Paused`. `Forget` needs `claim` and `control`: it takes events from everybody, and
+    /// a permission of its own would not be in policies that deny all there was.
     case control
 }
 
@@ -139,7 +139,8 @@ extension PolicyRule.Criterion {
 // Rules and refusals as text.
 
 extension PolicyRule: CustomStringConvertible {
-    /// The place of the rule and what it says, such as `config.toml:3: deny claim at or below /post to unit feed.service`.
+    /// The place of the rule and what it says, such as `config.toml:3: deny claim at or below /post to unit
+    /// feed.service`.
     var description: String {
         "\(place): \(words(.allow) + words(.deny)) at or below \(topic)"
             + (criteria.isEmpty ? "" : " to " + criteria.map(\.description).joined(separator: ", "))

@@ -3,8 +3,8 @@ import Systemd
 
 /// Follows the desktop's own “do not disturb”: a banner that the notification server does not show is not shown.
 ///
-/// `Source` has the ways in which servers say it. A source is only asked, at each sign of a change again, so that nothing in
-/// a signal is believed. Without an answer it counts as off: in doubt a banner is shown.
+/// `Source` has the ways in which servers say it. A source is only asked, at each sign of a change again, so that
+/// nothing in a signal is believed. Without an answer it counts as off: in doubt a banner is shown.
 final class DesktopQuiet {
     private static let server = "org.freedesktop.Notifications"
     /// How long an answer may take. The first banners of a server wait for that.

@@ -193,7 +193,7 @@ enum SessionState: Equatable {
     case watched
     /// All are locked or idle.
     ///
-    /// `idleSince` is when the last of them became idle, in microseconds since the epoch; `nil` if one was locked that was not idle:
-    /// its user was there until then.
+    /// `idleSince` is when the last of them became idle, in microseconds since the epoch; `nil` if one was locked that
+    /// was not idle: its user was there until then.
     case unwatched(idleSince: Int64?)
 }

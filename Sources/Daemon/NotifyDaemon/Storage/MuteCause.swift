@@ -1,9 +1,9 @@
 import Glibc
 import Routing
 
-/// What held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted until=TIME /topic`, `schedule
-/// until=TIME /topic`, `schedule until=TIME digest=ID /topic` or `desktop`, with the time in microseconds since the epoch. Older journals
-/// have only `paused` or `muted`.
+/// What held a banner back, as stored in the journal: `paused`, `paused until=TIME`, `muted until=TIME /topic`,
+/// `schedule until=TIME /topic`, `schedule until=TIME digest=ID /topic` or `desktop`, with the time in microseconds
+/// since the epoch. Older journals have only `paused` or `muted`.
 struct MuteCause: LosslessStringConvertible {
     let cause: Quiet.Cause
     /// The topic that was muted or has the schedule; `nil` for a pause, for the desktop and from an older journal.

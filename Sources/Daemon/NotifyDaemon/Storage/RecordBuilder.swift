@@ -82,7 +82,8 @@ struct RecordBuilder {
         return .decided(id, decision)
     }
 
-    /// - Parameter quiet: the schedules in it are not stored, because the configuration has them, nor what the desktop says.
+    /// - Parameter quiet: the schedules in it are not stored, because the configuration has them, nor what the desktop
+    ///   says.
     func record(_ quiet: [Quiet], lifted: [ActiveSchedule.Period], _ clock: WallClock) -> Record {
         .quietReplaced(
             quiet.filter { $0.cause == .paused || $0.cause == .muted }.map { quiet in

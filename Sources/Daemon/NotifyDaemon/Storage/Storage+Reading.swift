@@ -27,8 +27,8 @@ extension Storage {
         return event
     }
 
-    /// Whether the outcome of an event at or below a topic, up to an id, waits until it can be written. The event cannot be deleted
-    /// before.
+    /// Whether the outcome of an event at or below a topic, up to an id, waits until it can be written. The event
+    /// cannot be deleted before.
     func hasWaitingOutcomes(_ topic: TopicPrefix, upTo last: EventID) throws(Refusal) -> Bool {
         guard !backlog.isEmpty else { return false }
         let undecided = try read { journal throws(JournalError) in try journal.undecided(topic) }

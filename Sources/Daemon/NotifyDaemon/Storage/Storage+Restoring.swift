@@ -88,7 +88,8 @@ extension Storage {
         return restoration
     }
 
-    /// The current values in the journal, and removals. In memory, an event that could not be stored may have replaced a value.
+    /// The current values in the journal, and removals. In memory, an event that could not be stored may have replaced
+    /// a value.
     func restoredValues(_ limits: Limits, at clock: WallClock) throws(Refusal) -> Restoration {
         var restoration = Restoration()
         restoration.values = try read { journal throws(JournalError) in try journal.values(.all) }.map {

@@ -143,8 +143,9 @@ final class Storage {
         return refusedInTurn.sorted()
     }
 
-    /// Commits the entries of a long turn before its end, so that they take little memory. Nothing of the turn has been sent,
-    /// and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether it was refused.
+    /// Commits the entries of a long turn before its end, so that they take little memory. Nothing of the turn has been
+    /// sent, and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether it was
+    /// refused.
     func commitEarly() {
         wasTurnLong = true
         commitPending()
@@ -256,7 +257,8 @@ final class Storage {
         }
     }
 
-    /// Writes what was kept in memory, some transactions at once, and none of them in parts. What a failure leaves stays there.
+    /// Writes what was kept in memory, some transactions at once, and none of them in parts. What a failure leaves
+    /// stays there.
     private func commitBacklog() throws(JournalError) {
         while !backlog.isEmpty {
             let (records, transactions) = backlog.oldest(upTo: min(Self.keptAtOnce, portion))
@@ -298,8 +300,8 @@ final class Storage {
         }
     }
 
-    /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no banner
-    /// may appear for them again. Their outcomes are lost, and they count as read.
+    /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no
+    /// banner may appear for them again. Their outcomes are lost, and they count as read.
     private func settle(
         _ undecided: Set<EventID>, in journal: any EventStore, at clock: WallClock
     ) throws(JournalError) {
@@ -326,8 +328,8 @@ final class Storage {
         logger.record(message, ["file": "\(aside.file)"])
     }
 
-    /// Called when something happened to the names in the state directory. If the files of the journal have lost theirs, the
-    /// journal begins afresh, at the next retry, with what is in memory.
+    /// Called when something happened to the names in the state directory. If the files of the journal have lost
+    /// theirs, the journal begins afresh, at the next retry, with what is in memory.
     func namesChanged() {
         guard let journal, journal.isReadable, !journal.isInPlace else { return }
         abandon(journal)
