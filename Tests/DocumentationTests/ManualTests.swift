@@ -17,8 +17,8 @@ import Testing
         "notifyd-unifiedpush.toml.5", "notifyd-ntfy.8", "notifyd-ntfy.toml.5", "org.notifyd.Router1.5",
     ]
 
-    /// Every sentence by which notifyd-unifiedpush says why an endpoint does not work stands in its manual. What is filled in is not
-    /// compared.
+    /// Every sentence by which notifyd-unifiedpush says why an endpoint does not work stands in its manual. What is
+    /// filled in is not compared.
     @Test func everySentenceOfAPushEndpointIsInTheManual() throws {
         let manual = try Project.text("docs/notifyd-unifiedpush.8").replacing("\n", with: " ")
         let sources = try Project.texts(below: "Sources/Push/PushShell", suffix: ".swift").joined(separator: "\n")
@@ -57,8 +57,8 @@ import Testing
         #expect(await process.waitForExit() == .code(0))
     }
 
-    /// mdoc(7) takes words such as “No” and “At” as macros, also within a line that begins with a macro. The linter does not
-    /// see it.
+    /// mdoc(7) takes words such as “No” and “At” as macros, also within a line that begins with a macro. The linter
+    /// does not see it.
     @Test(
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/mandoc"), "mandoc is not installed"),
         arguments: Self.pages)

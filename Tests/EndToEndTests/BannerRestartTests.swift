@@ -119,7 +119,8 @@ struct BannerRestartTests {
             let before = try await stage.server()
             let id = try await stage.show("/note/1", 1)[0]
             await stage.daemon.kill()
-            // The bus answers this one. It may notice a closed connection only after the next server has asked for the name.
+            // The bus answers this one. It may notice a closed connection only after the next server has asked for the
+            // name.
             try await before.releaseName()
             before.stop()
             let after = try await stage.server()

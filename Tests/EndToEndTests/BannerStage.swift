@@ -3,10 +3,11 @@ import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 
-/// A bus with a real daemon and a client on it, and everything the daemon says. Notification servers come as a test wants.
+/// A bus with a real daemon and a client on it, and everything the daemon says. Notification servers come as a test
+/// wants.
 ///
-/// The suites that use it are serialized: every process on a stage occupies threads of this one, which has not enough of
-/// them for all tests at once.
+/// The suites that use it are serialized: every process on a stage occupies threads of this one, which has not enough
+/// of them for all tests at once.
 struct BannerStage: Sendable {
     static let patience: Duration = .seconds(20)
 

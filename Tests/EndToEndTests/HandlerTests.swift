@@ -61,7 +61,8 @@ import Testing
         if [ "$NOTIFYD_TITLE" = slow ]; then : <"$HOME/gate"; fi
         """
 
-    /// Starts `listen` with the patient command, publishes an event for it, and restarts notifyd while the command runs.
+    /// Starts `listen` with the patient command, publishes an event for it, and restarts notifyd while the command
+    /// runs.
     private func restartWhileItRuns(
         _ rig: Rig, _ options: PublishOptions, count: String
     ) async throws -> (process: ChildProcess, id: EventID) {

@@ -5,7 +5,8 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// What the daemon says of its interface is what the contract says, to the letter; the order of attributes does not count.
+/// What the daemon says of its interface is what the contract says, to the letter; the order of attributes does not
+/// count.
 @Suite(.timeLimit(.minutes(1))) struct InterfaceTests {
     @Test func theDaemonOffersTheContractAndNothingElse() async throws {
         let contract = try String(contentsOf: Self.contract, encoding: .utf8)

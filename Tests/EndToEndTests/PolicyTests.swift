@@ -5,7 +5,8 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// Who may do what, on a bus without units: what is known of a caller here is the user. Units and apps have their turn in
+/// Who may do what, on a bus without units: what is known of a caller here is the user. Units and apps have their turn
+/// in
 /// `Rigs/systemd-user.sh`.
 @Suite(.timeLimit(.minutes(1))) struct PolicyTests {
     private let me = "user = \(getuid())\n"
@@ -18,7 +19,8 @@ import Testing
                 monitor.close()
                 test.close()
             }
-            // The monitor sees everything in the order of the bus: a question of our own says that nothing came before it.
+            // The monitor sees everything in the order of the bus: a question of our own says that nothing came before
+            // it.
             let ask = Message.call(
                 "GetConnectionCredentials", of: Bus.interface, at: Bus.path, on: Bus.name, [.string(test.uniqueName)])
             let id = try await rig.client.send("/post/27")

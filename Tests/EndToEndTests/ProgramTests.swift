@@ -5,8 +5,8 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// Outcomes and explanations say which program claimed. In a unit of a user's service manager the unit names the program, and
-/// then there is another name than that of the command.
+/// Outcomes and explanations say which program claimed. In a unit of a user's service manager the unit names the
+/// program, and then there is another name than that of the command.
 @Suite(.timeLimit(.minutes(1)), .disabled(if: isInUserUnit))
 struct ProgramTests {
     @Test func anOutcomeSaysWhatProgramHasTheScreen() async throws {
@@ -17,7 +17,8 @@ struct ProgramTests {
             defer { reader.cancel() }
             let screen = try rig.start("screen", "/post/27")
             defer { screen.signal(SIGTERM) }
-            // The daemon asks the bus before it answers the screen, so the bus answers it before it passes on what comes next.
+            // The daemon asks the bus before it answers the screen, so the bus answers it before it passes on what
+            // comes next.
             try await rig.until("a screen is open") { try await rig.client.screens().count == 1 }
             let owner = try #require(try await rig.client.screens().first?.owner)
             let id = try await rig.client.publish("/post/27", title: "news")
@@ -84,7 +85,8 @@ struct ProgramTests {
                 let verdict = try await rig.client.claim(id)
                 #expect(verdict == .suppressed)
             }
-            // The monitor sees everything in the order of the bus: a question of our own says that nothing came before it.
+            // The monitor sees everything in the order of the bus: a question of our own says that nothing came before
+            // it.
             _ = try await test.call(
                 Message.call(
                     "GetConnectionUnixProcessID", of: Bus.interface, at: Bus.path, on: Bus.name,

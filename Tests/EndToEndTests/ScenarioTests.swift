@@ -7,8 +7,9 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct ScenarioTests {
     /// How much later than drawn something may come on a machine that is busy with other tests.
     private static let tolerance: Duration = .milliseconds(150)
-    /// How much wider each attempt is drawn. A machine that stands still for 20 ms between a window's end and a claim looks like a
-    /// daemon that is wrong; where every column is longer than that, it does not. A daemon that is wrong fails every attempt.
+    /// How much wider each attempt is drawn. A machine that stands still for 20 ms between a window's end and a claim
+    /// looks like a daemon that is wrong; where every column is longer than that, it does not. A daemon that is wrong
+    /// fails every attempt.
     private static let factors = [1, 1, 4]
     /// The last attempt, when nothing else is played.
     private static let lastFactor = 8

@@ -6,8 +6,8 @@ import Testing
 
 /// The one promise that people feel: claimed in time means no banner, unclaimed means a banner when the window ends.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct TimingTests {
-    /// Of most banners, not of all: the machine may stand still for longer than that, and does not do so all the time. What was
-    /// measured is printed.
+    /// Of most banners, not of all: the machine may stand still for longer than that, and does not do so all the time.
+    /// What was measured is printed.
     private static let bound: Duration = .milliseconds(150) * Timeouts.factor
     private static let window: Duration = .milliseconds(100)
 

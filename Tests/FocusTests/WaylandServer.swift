@@ -3,7 +3,8 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 
-/// Stands in for a Wayland compositor, and says what no real one says: it speaks as much of the protocol as one window needs.
+/// Stands in for a Wayland compositor, and says what no real one says: it speaks as much of the protocol as one window
+/// needs.
 final class WaylandServer: Sendable {
     /// What it does with a connection, after what it did with those before.
     enum Act {

@@ -3,8 +3,8 @@ import NotifyFuzzing
 import NotifyTestSupport
 import Testing
 
-/// What fuzzers have found, and what they set out from, once more; and a few inputs that nobody chose. A body that traps ends
-/// the whole run: the last line of the output says which input it was.
+/// What fuzzers have found, and what they set out from, once more; and a few inputs that nobody chose. A body that
+/// traps ends the whole run: the last line of the output says which input it was.
 struct ReplayTests {
     private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../Fuzzing").standardizedFileURL

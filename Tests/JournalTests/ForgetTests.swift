@@ -239,7 +239,8 @@ struct ForgetTests {
         }
     }
 
-    /// Somebody who repeats a call that a crash has interrupted finds nothing to delete, and the texts are gone all the same.
+    /// Somebody who repeats a call that a crash has interrupted finds nothing to delete, and the texts are gone all the
+    /// same.
     @Test func whatAnEarlierRunHasDeletedIsScrubbedToo() throws {
         try withFolder { folder in
             let (journal, gone) = try journalWithRemains(in: folder)

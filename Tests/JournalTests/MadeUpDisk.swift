@@ -1,7 +1,7 @@
 import Journal
 
-/// A disk in memory, with everything that can go wrong with one: it loses what was not synced when the power goes, sector by
-/// sector, refuses calls, has an end, and flips bits.
+/// A disk in memory, with everything that can go wrong with one: it loses what was not synced when the power goes,
+/// sector by sector, refuses calls, has an end, and flips bits.
 ///
 /// It knows nothing of the log, and needs no test to run in.
 final class MadeUpDisk: LogDisk {
@@ -92,8 +92,8 @@ final class MadeUpDisk: LogDisk {
         Set(names.keys).union(syncedNames.keys).filter { names[$0] !== syncedNames[$0] }.sorted()
     }
 
-    /// Cuts the power, and puts it on again. Of what was not synced, only those pieces are on the disk for which `isKept` is
-    /// true; it is asked for each one in turn.
+    /// Cuts the power, and puts it on again. Of what was not synced, only those pieces are on the disk for which
+    /// `isKept` is true; it is asked for each one in turn.
     func cutPower(_ isKept: (_ piece: Int) -> Bool) {
         var piece = 0
         func take() -> Bool {

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Journal
 
-/// The power goes at any call of the log's disk, and SQLite's log loses its end. What was committed is there; what was being
-/// committed is there as a whole, or not at all.
+/// The power goes at any call of the log's disk, and SQLite's log loses its end. What was committed is there; what was
+/// being committed is there as a whole, or not at all.
 struct PowerCutTests {
     @Test(arguments: 1...6 as ClosedRange<UInt64>) func whatWasCommittedOutlivesAPowerCut(_ seed: UInt64) throws {
         try withFolder { folder in

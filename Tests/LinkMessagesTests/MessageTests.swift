@@ -138,7 +138,8 @@ struct MessageTests {
         #expect(try JSONParser.parse(Array(#""\u00e9\ud83c\udfc3\/\b""#.utf8)) == .string("é🏃/\u{8}"))
     }
 
-    /// Messages with bytes changed, taken out and doubled: read or refused, never a trap. What is read is written and read alike.
+    /// Messages with bytes changed, taken out and doubled: read or refused, never a trap. What is read is written and
+    /// read alike.
     @Test func whateverComesIsReadOrRefused() throws {
         var random = SplitMix64(seed: 17)
         let messages = Self.bodies.map { Message(device: Self.device, at: 1, body: $0).encoded }

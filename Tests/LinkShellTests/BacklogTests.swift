@@ -10,7 +10,8 @@ struct BacklogTests {
     private static let silent = PublishOptions(banner: false)
 
     @Test func whileTheBrokerIsAwayNothingGrowsButTheCount() async throws {
-        // What the broker drops is asked for, and comes in another order: here it keeps the sessions while it is away, and enough in them.
+        // What the broker drops is asked for, and comes in another order: here it keeps the sessions while it is away,
+        // and enough in them.
         var settings = TestBroker.Settings()
         settings.isPersistent = true
         settings.lines = ["max_queued_messages 100000", "autosave_on_changes false", "autosave_interval 3600"]
@@ -56,7 +57,8 @@ struct BacklogTests {
         }
     }
 
-    /// A broker that forgets its sessions, or has more for a device than it keeps, drops the rest: the device asks for it.
+    /// A broker that forgets its sessions, or has more for a device than it keeps, drops the rest: the device asks for
+    /// it.
     @Test func whatTheBrokerDropsComesLater() async throws {
         try await withLink { rig in
             try await rig.one.client.publish("/log/a", title: "0", options: Self.silent)

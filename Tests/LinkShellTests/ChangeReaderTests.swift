@@ -25,7 +25,8 @@ struct ChangeReaderTests {
         #expect(journal.callCount == calls)
         journal.commit(1)
         journal.settle()
-        // The rows came to one reader by the call that waited. The other asks for itself, and one call waits for the next rows.
+        // The rows came to one reader by the call that waited. The other asks for itself, and one call waits for the
+        // next rows.
         #expect(journal.callCount == calls + 2)
     }
 }

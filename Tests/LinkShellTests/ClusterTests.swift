@@ -11,7 +11,8 @@ struct ClusterTests {
     @Test func aNodeThatIsKilledUnderLoadLosesNothing() async throws {
         let cluster = try NATSCluster()
         try await cluster.start()
-        // Each device has a node of its own as long as that one is there, as a balancer or several addresses of one name do it.
+        // Each device has a node of its own as long as that one is there, as a balancer or several addresses of one
+        // name do it.
         let proxies = try (1...2).map { first in
             try DelayingProxy(to: (0..<3).map { cluster.ports[(first + $0) % 3] })
         }

@@ -20,8 +20,8 @@ struct HoldTests {
         try await device.client.explain(id).claims.contains { $0.form == "ClaimProvisionally" }
     }
 
-    /// Returns when the first device holds events for a screen of the second one at a topic. Screens are told at most once a
-    /// second, and nothing but a hold shows it.
+    /// Returns when the first device holds events for a screen of the second one at a topic. Screens are told at most
+    /// once a second, and nothing but a hold shows it.
     private func waitForScreen(_ topic: String, _ rig: LinkRig) async throws {
         try await rig.one.until("the screen is known", within: .seconds(30)) {
             let id = try await rig.one.client.publish(topic, title: "probe", options: Self.brief)

@@ -59,7 +59,8 @@ struct MapTests {
         }
     }
 
-    /// On a full disk, what can never be taken stays with the broker until its dead letter is kept, and what comes behind it too.
+    /// On a full disk, what can never be taken stays with the broker until its dead letter is kept, and what comes
+    /// behind it too.
     @Test func onAFullDiskRubbishIsNotAcknowledged() async throws {
         try await withLink(1, rest: Self.doors) { rig in
             try await publish(#"{"state": "first"}"#, to: "home/bath/door", rig.broker)

@@ -49,8 +49,8 @@ func withDevices(
 }
 
 extension [LinkDevice] {
-    /// All devices publish, one after the other; `body` is called before each round with its number. Afterwards all must have
-    /// everything once.
+    /// All devices publish, one after the other; `body` is called before each round with its number. Afterwards all
+    /// must have everything once.
     func publishAndCompare(rounds: Int, _ body: (Int) async throws -> Void) async throws -> [String] {
         var expected: Set<String> = []
         for round in 0..<rounds {

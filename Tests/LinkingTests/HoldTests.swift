@@ -104,7 +104,8 @@ struct HoldTests {
         #expect(announce(bench, 2005, by: LinkTests.other, via: "mqtt") == nil)
     }
 
-    /// What the broker has kept for the session comes before the own presence, and before the descriptions of the others.
+    /// What the broker has kept for the session comes before the own presence, and before the descriptions of the
+    /// others.
     @Test func windowsLastWhileTheBrokerSendsWhatItHasKept() {
         let bench = bench(lookingAt: [], last: 1999)
         bench.give(.disconnected)

@@ -66,7 +66,8 @@ struct JoiningTests {
         #expect(questions(bench.effects).isEmpty && bench.link.peerStates.allSatisfy { !$0.isBehind })
     }
 
-    /// A session has what this program said before it was killed. The broker sends it before it answers the subscription.
+    /// A session has what this program said before it was killed. The broker sends it before it answers the
+    /// subscription.
     @Test func ownMessagesOfTheSessionAreOfNoSecondMachine() {
         let bench = Bench(
             [

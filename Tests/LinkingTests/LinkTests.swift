@@ -192,7 +192,8 @@ struct LinkTests {
         #expect(bench.descriptions == [1002])
     }
 
-    /// The number of the newest row is asked for, and rows are read meanwhile: one of them may be newer than the answer.
+    /// The number of the newest row is asked for, and rows are read meanwhile: one of them may be newer than the
+    /// answer.
     @Test func aRowThatIsNewerThanTheNewestIsNoFault() {
         let bench = Bench()
         func hasFailed() -> Bool { bench.effects.contains { if case .fail = $0 { true } else { false } } }

@@ -306,7 +306,8 @@ struct ConnectionTests {
 
     @Test func theKeepaliveKeepsAnIdleConnection() async throws {
         try await withBroker { broker in
-            // mosquitto ends connections that are silent for one and a half times the keepalive; 5 s is the least it takes.
+            // mosquitto ends connections that are silent for one and a half times the keepalive; 5 s is the least it
+            // takes.
             let one = TestConnection(broker.here) { $0.keepalive = .seconds(5) }
             try await one.connected()
             let other = TestConnection(broker.here, client: "other", topics: ["w/one"])

@@ -3,7 +3,8 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// What happens to endpoints when the state of the bridge is damaged, deleted or put back from a copy, or the bridge cannot start.
+/// What happens to endpoints when the state of the bridge is damaged, deleted or put back from a copy, or the bridge
+/// cannot start.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct LostStateTests {
     private func file(_ stage: PushStage) -> String { stage.folder.path + "/state/notifyd/unifiedpush/state.db" }

@@ -149,7 +149,8 @@ struct PushBridgeTests {
             try await stage.waitFor("connected")
             #expect(try await stage.notifyctl("push-endpoint", "list").output.count == 1)
 
-            // Somebody may have stopped the distributor: it is not started again at once, and registered with when it is back.
+            // Somebody may have stopped the distributor: it is not started again at once, and registered with when it
+            // is back.
             await stage.kill(PushStage.distributor, SIGTERM)
             try await stage.waitFor("waiting", "has ended")
             try await stage.start(PushStage.distributor)

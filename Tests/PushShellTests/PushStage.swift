@@ -6,7 +6,8 @@ import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
 
-/// A bus with a real notifyd, the bridge, and a distributor that behaves as KUnifiedPush does; the bus starts both of the latter.
+/// A bus with a real notifyd, the bridge, and a distributor that behaves as KUnifiedPush does; the bus starts both of
+/// the latter.
 final class PushStage: Sendable {
     static let connector = "org.notifyd.UnifiedPush"
     static let bridge = "org.notifyd.Bridge.unifiedpush"
@@ -212,8 +213,8 @@ final class PushStage: Sendable {
 
     /// Until the push server has nothing more that was not acknowledged.
     ///
-    /// - Parameter reconnecting: whether the distributor delivers again what it could not deliver. It learns only some time later that
-    ///   a delivery has failed.
+    /// - Parameter reconnecting: whether the distributor delivers again what it could not deliver. It learns only some
+    ///   time later that a delivery has failed.
     func waitForAcknowledgements(_ count: Int, reconnecting: Bool = false) async throws {
         try await eventually("\(count) messages are acknowledged; the bridge said: \(log)") {
             if reconnecting { try await ask("Reconnect") }

@@ -5,7 +5,8 @@ import Testing
 struct LeavingScreensTests {
     private static let limits: (screens: Int, events: Int) = (256, 20)
 
-    /// How long the router takes when the first of some connections leaves, each of which has as many screens as it may.
+    /// How long the router takes when the first of some connections leaves, each of which has as many screens as it
+    /// may.
     private func timeToLeave(connections: Int) throws -> Duration {
         var bench = Bench()
         var options = ScreenOptions()
@@ -19,8 +20,8 @@ struct LeavingScreensTests {
         return ContinuousClock().measure { _ = bench.take(.peerLeft(":1.0")) }
     }
 
-    /// The questions of the others are looked through once an event, not once a screen and event, which took 100 times as
-    /// long.
+    /// The questions of the others are looked through once an event, not once a screen and event, which took 100 times
+    /// as long.
     @Test func theScreensOfOthersHardlyMatter() throws {
         let alone = try timeToLeave(connections: 1)
         let amongOthers = try timeToLeave(connections: 16)

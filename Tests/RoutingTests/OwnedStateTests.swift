@@ -77,7 +77,8 @@ struct OwnedStateTests {
         #expect(bench.take(.released(id, by: ":1.2")).outcomes == [id: .expired])
     }
 
-    /// A retained value that loses, a route without banners and a publisher that wants none are silent before anything else.
+    /// A retained value that loses, a route without banners and a publisher that wants none are silent before anything
+    /// else.
     @Test func aSilentEventOfAScreenIsReadAndNotClaimed() throws {
         var bench = Bench()
         bench.take(.screenOpened(.all, ScreenOptions(), by: ":1.2"))

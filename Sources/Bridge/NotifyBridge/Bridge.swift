@@ -2,16 +2,16 @@ public import Logging
 package import NotifyClient
 public import TOMLTables
 
-/// A program that joins notifyd with another message system. It is a type with `@main`, of which the library makes a daemon: with
-/// its configuration, its state on disk, a name on the bus, a log, and what a service manager expects.
+/// A program that joins notifyd with another message system. It is a type with `@main`, of which the library makes a
+/// daemon: with its configuration, its state on disk, a name on the bus, a log, and what a service manager expects.
 ///
 /// See <doc:WritingABridge>.
 public protocol Bridge: Sendable {
     /// What the configuration says.
     associatedtype Settings: Sendable
 
-    /// The name, in lower-case letters: the configuration is `NAME.toml`, the name on the bus `org.notifyd.Bridge.NAME`, and the
-    /// program `notifyd-NAME`.
+    /// The name, in lower-case letters: the configuration is `NAME.toml`, the name on the bus
+    /// `org.notifyd.Bridge.NAME`, and the program `notifyd-NAME`.
     static var name: String { get }
 
     /// What the bridge does, in one sentence, for `--help`.
@@ -22,13 +22,15 @@ public protocol Bridge: Sendable {
     /// - Returns: `nil` if a mistake was noted.
     static func settings(from table: inout TableReader) -> Settings?
 
-    /// Reads the files and credentials that the settings name: for `--check-config`, and before new settings replace those in force.
-    /// At the start they are not asked for: what is missing then may come while the bridge waits for it.
+    /// Reads the files and credentials that the settings name: for `--check-config`, and before new settings replace
+    /// those in force. At the start they are not asked for: what is missing then may come while the bridge waits for
+    /// it.
     ///
     /// - Parameters:
     ///   - settings: what was read without a mistake.
     ///   - isRunning: whether this is the bridge itself, which has the credentials of its unit.
-    /// - Returns: what is wrong and what would be right, a sentence for each mistake. None unless a bridge says something else.
+    /// - Returns: what is wrong and what would be right, a sentence for each mistake. None unless a bridge says
+    ///   something else.
     static func mistakes(in settings: Settings, isRunning: Bool) -> [String]
 
     /// What is allowed and most likely not meant: `--check-config` prints it, and a start logs it.
@@ -39,21 +41,21 @@ public protocol Bridge: Sendable {
     /// Prepares the bridge, before it says that it is ready. It exports its own methods here.
     init(_ settings: Settings, _ services: BridgeServices) async throws
 
-    /// Does the work, until the task is cancelled: then what is under way is finished or left so that the next start goes on
-    /// with it, within four seconds.
+    /// Does the work, until the task is cancelled: then what is under way is finished or left so that the next start
+    /// goes on with it, within four seconds.
     ///
-    /// - Throws: ends the program with an error: a ``BridgeFailure`` with its exit code, everything else with 1. A service manager
-    ///   starts it again. If only a person can help, set the status to `failed` instead, and wait.
+    /// - Throws: ends the program with an error: a ``BridgeFailure`` with its exit code, everything else with 1. A
+    ///   service manager starts it again. If only a person can help, set the status to `failed` instead, and wait.
     func run() async throws
 
     /// Takes new settings while it runs.
     ///
-    /// - Returns: `false`, if `run` is to be cancelled, and a new bridge begins with the new settings. That is what it does unless
-    ///   a bridge says something else.
+    /// - Returns: `false`, if `run` is to be cancelled, and a new bridge begins with the new settings. That is what it
+    ///   does unless a bridge says something else.
     func reload(_ settings: Settings) async -> Bool
 
-    /// Returns soon if the bridge makes progress. The watchdog of the service manager is fed only then. An actor needs nothing more
-    /// than to be asked.
+    /// Returns soon if the bridge makes progress. The watchdog of the service manager is fed only then. An actor needs
+    /// nothing more than to be asked.
     func check() async
 }
 
@@ -122,8 +124,8 @@ public final class BridgeServices: Sendable {
     /// The connection to the bus, with which a bridge inside this package may do everything.
     package var connection: Connection { daemon.connection }
 
-    /// Where notices and answers of notifyd are delivered. A bridge that does everything else there too is awake only when there is
-    /// something to do.
+    /// Where notices and answers of notifyd are delivered. A bridge that does everything else there too is awake only
+    /// when there is something to do.
     package var loop: WorkLoop { connection.loop }
 
     /// Exports methods. An interface that is exported again replaces the one before.

@@ -1,8 +1,8 @@
 import Glibc
 import NotifyClient
 
-/// Points at which a test kills a bridge: `NOTIFYD_FAILPOINT=before-call` kills it at the first hit, `before-call:5` at the fifth.
-/// Only debug builds have them.
+/// Points at which a test kills a bridge: `NOTIFYD_FAILPOINT=before-call` kills it at the first hit, `before-call:5` at
+/// the fifth. Only debug builds have them.
 enum BridgeFailpoint: String {
     case beforeCall = "before-call"
     case afterAnswer = "after-answer"

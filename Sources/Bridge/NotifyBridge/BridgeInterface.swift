@@ -1,6 +1,7 @@
 public import NotifyClient
 
-/// Methods of a bridge beside `org.notifyd.Bridge1`, such as those that a command of notifyctl calls. They are at the same object,
+/// Methods of a bridge beside `org.notifyd.Bridge1`, such as those that a command of notifyctl calls. They are at the
+/// same object,
 /// `/org/notifyd/Bridge1`.
 public struct BridgeInterface: Sendable {
     /// The name of the interface, such as `org.notifyd.Link1`.
@@ -13,8 +14,8 @@ public struct BridgeInterface: Sendable {
     }
 }
 
-/// A method that a bridge exports. A call is answered with what the handler returns, also much later. Several calls are handled at
-/// once, at most 64; further ones are refused, and so are arguments of more than 64 KiB.
+/// A method that a bridge exports. A call is answered with what the handler returns, also much later. Several calls are
+/// handled at once, at most 64; further ones are refused, and so are arguments of more than 64 KiB.
 public struct BridgeMethod: Sendable {
     /// The name and the D-Bus type of an argument.
     public typealias Argument = (name: String, type: String)

@@ -7,8 +7,8 @@ import Systemd
 import TOMLTables
 import UserFiles
 
-/// The process of a bridge: what happens from its start to its end. All of it happens on one thread, ``loop``; the store has one
-/// of its own, because it waits for the disk.
+/// The process of a bridge: what happens from its start to its end. All of it happens on one thread, ``loop``; the
+/// store has one of its own, because it waits for the disk.
 final class BridgeProgram<Program: Bridge>: Sendable {
     private let file: ConfigurationFile<Program>
     private let address: String?

@@ -106,7 +106,8 @@ public final class BridgeStatus: Sendable {
     ///
     /// - Parameters:
     ///   - state: what it is doing.
-    ///   - detail: a sentence for people: where it is connected to, or what is wrong and what would be right. No secret, and nothing
+    ///   - detail: a sentence for people: where it is connected to, or what is wrong and what would be right. No
+    ///   secret, and nothing
     ///     of events.
     public func set(_ state: State, _ detail: String = "") {
         let now = clock()

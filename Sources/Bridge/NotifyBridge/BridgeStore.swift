@@ -19,15 +19,17 @@ extension RecordChange {
 
 /// What a bridge keeps on disk: records by key, and dead letters.
 ///
-/// A write is on the disk when it is done, whole or not at all, and writes are done in the order in which they are called.
-/// Writes that wait for the disk are written together. A damaged file is set aside, and the store begins anew: see ``begunAnew``.
+/// A write is on the disk when it is done, whole or not at all, and writes are done in the order in which they are
+/// called. Writes that wait for the disk are written together. A damaged file is set aside, and the store begins anew:
+/// see ``begunAnew``.
 public final class BridgeStore: Sendable {
     private struct Write {
         let work: (SQLiteFile) throws(StoreError) -> Void
         let completion: @Sendable (StoreError?) -> Void
     }
 
-    /// The file that was damaged when the store was opened, under its new name. A bridge that depends on its records says so.
+    /// The file that was damaged when the store was opened, under its new name. A bridge that depends on its records
+    /// says so.
     public let begunAnew: String?
     let path: String
     /// Where it is; bridges inside this package may have files of their own there.
@@ -143,7 +145,8 @@ public final class BridgeStore: Sendable {
         write(changes, keeping: [], completion)
     }
 
-    /// Writes changes and keeps dead letters, all or none: a cursor that moves over a message is never without the letter of it.
+    /// Writes changes and keeps dead letters, all or none: a cursor that moves over a message is never without the
+    /// letter of it.
     package func write(
         _ changes: [RecordChange], keeping letters: [DeadLetter],
         _ completion: @escaping @Sendable (StoreError?) -> Void
@@ -211,7 +214,8 @@ public final class BridgeStore: Sendable {
         return try await onLoop { database throws(StoreError) in try LetterTable.all(database) }
     }
 
-    /// Deletes the dead letters at or below a topic, also from the file; `/` stands for all, those without a topic included.
+    /// Deletes the dead letters at or below a topic, also from the file; `/` stands for all, those without a topic
+    /// included.
     ///
     /// - Returns: how many there were.
     @discardableResult

@@ -7,9 +7,9 @@ public import NotifyClient
 ///         try await store.write([.put("cursor", rows.last!.number)])
 ///     }
 ///
-/// It begins again after the last row it has returned, so a bridge keeps the number of the row that it is done with. notifyd answers
-/// when there is something new, and nothing is asked meanwhile. While notifyd is away, or cannot read its journal, it waits. It ends
-/// when the task is cancelled, and throws what notifyd refuses for ever.
+/// It begins again after the last row it has returned, so a bridge keeps the number of the row that it is done with.
+/// notifyd answers when there is something new, and nothing is asked meanwhile. While notifyd is away, or cannot read
+/// its journal, it waits. It ends when the task is cancelled, and throws what notifyd refuses for ever.
 public struct ChangeFollower: AsyncSequence, Sendable {
     public typealias Element = [JournalChange]
     /// What notifyd refuses for ever.

@@ -21,7 +21,8 @@ public struct DaemonCall: Sendable {
         self.startsDaemon = startsDaemon
     }
 
-    /// Publishes an event. With a `source` and an `event-id`, it may be repeated until it is answered: notifyd publishes it once.
+    /// Publishes an event. With a `source` and an `event-id`, it may be repeated until it is answered: notifyd
+    /// publishes it once.
     ///
     /// - Parameters:
     ///   - topic: where the event belongs.
@@ -80,8 +81,8 @@ public struct DaemonCall: Sendable {
         DaemonCall("Changes", .success([.uint64(number), .uint32(limit)]), startsDaemon: false)
     }
 
-    /// The same, and with nothing after that number it waits for the next change, for as long as it takes. At most 16 such calls of a
-    /// connection wait. It does not start notifyd.
+    /// The same, and with nothing after that number it waits for the next change, for as long as it takes. At most 16
+    /// such calls of a connection wait. It does not start notifyd.
     public static func awaitChanges(after number: UInt64, limit: UInt32 = 1000) -> DaemonCall {
         var call = DaemonCall("AwaitChanges", .success([.uint64(number), .uint32(limit)]), startsDaemon: false)
         call.timeout = .seconds(1_000_000_000)
@@ -157,8 +158,8 @@ public struct ChangePage: Sendable {
 }
 
 extension NotifyError {
-    /// Whether the same call may succeed later. It never does if notifyd itself has refused it for what it says; all else is about
-    /// notifyd, which is full, away, masked, too old or another program.
+    /// Whether the same call may succeed later. It never does if notifyd itself has refused it for what it says; all
+    /// else is about notifyd, which is full, away, masked, too old or another program.
     public var isTemporary: Bool {
         switch code {
         case .invalidArgument: false

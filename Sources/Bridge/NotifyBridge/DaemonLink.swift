@@ -29,8 +29,9 @@ public enum DaemonSignal: String, CaseIterable, Sendable {
 
 /// The connection of a bridge to the bus, and so to notifyd.
 ///
-/// Calls reach notifyd in the order in which they are submitted, and any number of them may be under way. Notices and answers
-/// are delivered on one thread, in the order in which the bus delivers them: handlers return at once and never block.
+/// Calls reach notifyd in the order in which they are submitted, and any number of them may be under way. Notices and
+/// answers are delivered on one thread, in the order in which the bus delivers them: handlers return at once and never
+/// block.
 public final class DaemonLink: Sendable {
     /// The one connection: it owns the name of the bridge and exports its objects.
     package let connection: Connection
@@ -39,8 +40,8 @@ public final class DaemonLink: Sendable {
     private let refusal = Locked<String?>(nil)
     private let onRefusal: @Sendable (_ reason: String?) -> Void
 
-    /// The longest message that a bridge receives, in bytes. A page of notifyd has some 100 KiB; whoever is on the bus may send 128 MiB,
-    /// and a bridge has less memory than that.
+    /// The longest message that a bridge receives, in bytes. A page of notifyd has some 100 KiB; whoever is on the bus
+    /// may send 128 MiB, and a bridge has less memory than that.
     package static let maximumMessage = 8 << 20
 
     /// Why a connection was lost, for the log.
@@ -64,8 +65,9 @@ public final class DaemonLink: Sendable {
     /// - Parameters:
     ///   - address: of the bus.
     ///   - loop: where notices and answers are delivered; with `nil` the connection has a loop of its own.
-    ///   - onLoss: called once when the bus is gone, or has delivered what is longer than ``maximumMessage``, with the reason.
-    ///   - onRefusal: called with the reason when notifyd is there and takes no events for now, and with `nil` when it takes them again.
+    ///   - onLoss: called once when the bus is gone, or has delivered what is longer than ``maximumMessage``, with the
+    ///   reason. - onRefusal: called with the reason when notifyd is there and takes no events for now, and with `nil`
+    ///   when it takes them again.
     package static func open(
         _ address: String, on loop: WorkLoop? = nil,
         onLoss: @escaping @Sendable (_ reason: String) -> Void = { _ in },
@@ -98,8 +100,8 @@ public final class DaemonLink: Sendable {
 
     // MARK: Notices
 
-    /// Delivers notices from now on, until the observation is released. The first one says whether notifyd is there. What is
-    /// submitted after this is done after the signals are asked for, so that its signals are delivered.
+    /// Delivers notices from now on, until the observation is released. The first one says whether notifyd is there.
+    /// What is submitted after this is done after the signals are asked for, so that its signals are delivered.
     ///
     /// - Parameters:
     ///   - signals: the signals that are wanted beside ``DaemonNotice/appeared`` and ``DaemonNotice/vanished``.
@@ -137,8 +139,8 @@ public final class DaemonLink: Sendable {
         }
     }
 
-    /// Sends a call and waits for its answer, at most 25 seconds unless the call says something else. A cancelled task gets ``DaemonAnswer/refusedForNow(_:)``; the call
-    /// may have taken effect then.
+    /// Sends a call and waits for its answer, at most 25 seconds unless the call says something else. A cancelled task
+    /// gets ``DaemonAnswer/refusedForNow(_:)``; the call may have taken effect then.
     public func perform(_ call: DaemonCall) async -> DaemonAnswer {
         BridgeFailpoint.beforeCall.hit()
         defer { BridgeFailpoint.afterAnswer.hit() }

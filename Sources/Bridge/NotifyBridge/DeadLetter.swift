@@ -48,8 +48,8 @@ enum LetterTable {
     /// What a letter takes beside its texts.
     private static let overhead = 64
 
-    /// A message that comes again, after a reconnection for instance, is still one letter. What is kept in part, or without its content,
-    /// may be many.
+    /// A message that comes again, after a reconnection for instance, is still one letter. What is kept in part, or
+    /// without its content, may be many.
     static func insert(_ letter: DeadLetter, at time: Int64, _ database: SQLiteFile) throws(StoreError) {
         let content = Array(letter.content.prefix(maximumContent))
         if !content.isEmpty, content.count == letter.content.count {

@@ -1,11 +1,11 @@
 import Logging
 import NotifyClient
 
-/// Keeps dead letters, and waits while the disk takes nothing: what can never be delivered is confirmed to the other side only when its
-/// letter is on the disk.
+/// Keeps dead letters, and waits while the disk takes nothing: what can never be delivered is confirmed to the other
+/// side only when its letter is on the disk.
 ///
-/// After five minutes of such a disk, letters are given up until it takes one again: they are counted, in the log and as a problem of the
-/// bridge. So rubbish is never lost in silence, and never holds up other messages for ever.
+/// After five minutes of such a disk, letters are given up until it takes one again: they are counted, in the log and
+/// as a problem of the bridge. So rubbish is never lost in silence, and never holds up other messages for ever.
 public final class DeadLetterWriter: Sendable {
     /// What has become of a letter.
     package enum Result: Sendable {
@@ -46,10 +46,11 @@ public final class DeadLetterWriter: Sendable {
     /// Whether so many letters wait for the disk that no more should.
     package var isFull: Bool { state.withLock { $0.waiting >= Self.maximumWaiting } }
 
-    /// Keeps what can never be delivered, and waits for the disk. When it returns, the message is dealt with: its letter is on the disk,
-    /// or was given up and counted.
+    /// Keeps what can never be delivered, and waits for the disk. When it returns, the message is dealt with: its
+    /// letter is on the disk, or was given up and counted.
     ///
-    /// - Throws: `CancellationError` if the task was cancelled meanwhile. Then the other side is told nothing, and says it again.
+    /// - Throws: `CancellationError` if the task was cancelled meanwhile. Then the other side is told nothing, and says
+    ///   it again.
     public func keep(_ letter: DeadLetter) async throws(CancellationError) {
         guard case .failed = await attempt(letter) else { return }
         state.withLock { $0.waiting += 1 }

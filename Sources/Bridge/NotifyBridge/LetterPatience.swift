@@ -1,7 +1,7 @@
 /// How long dead letters wait for a disk that takes nothing. The time goes in, so tests need no clock.
 ///
-/// The time counts for the disk and not for each letter: whoever sends rubbish at will can hold up other messages once for so long, and
-/// not again while the disk is full.
+/// The time counts for the disk and not for each letter: whoever sends rubbish at will can hold up other messages once
+/// for so long, and not again while the disk is full.
 struct LetterPatience: Sendable {
     /// Whether the disk takes no letter.
     var isFailing: Bool { since != nil }

@@ -1,9 +1,11 @@
 import NotifyClient
 import Systemd
 
-/// Returns memory to the system after a flood of messages: the C library would keep what they took for as long as the bridge runs.
+/// Returns memory to the system after a flood of messages: the C library would keep what they took for as long as the
+/// bridge runs.
 ///
-/// It costs a bridge that does little nothing: no timer is armed before so many messages that they could have taken megabytes.
+/// It costs a bridge that does little nothing: no timer is armed before so many messages that they could have taken
+/// megabytes.
 package final class MemoryRelease: Sendable {
     private struct State {
         /// Messages since memory was returned last.

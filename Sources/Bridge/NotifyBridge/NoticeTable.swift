@@ -39,8 +39,8 @@ final class NoticeTable: Sendable {
 
     // MARK: Signals
 
-    /// Asks the bus for signals. What is sent on the connection after this is done after it. On any thread: the bus counts rules that
-    /// are equal, so that the order of asking and of ending does not matter.
+    /// Asks the bus for signals. What is sent on the connection after this is done after it. On any thread: the bus
+    /// counts rules that are equal, so that the order of asking and of ending does not matter.
     func want(_ signals: Set<DaemonSignal>, on connection: Connection) {
         for signal in signals {
             let isNew = state.withLock { state in
@@ -95,7 +95,8 @@ final class NoticeTable: Sendable {
         }
     }
 
-    /// Handles every signal of the connection, in order. The bus delivers unicast signals of anybody, so the sender is checked.
+    /// Handles every signal of the connection, in order. The bus delivers unicast signals of anybody, so the sender is
+    /// checked.
     func receive(_ message: Message) {
         if message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3 {
             guard message.arguments[0].string == Router.name, let owner = message.arguments[2].string else { return }

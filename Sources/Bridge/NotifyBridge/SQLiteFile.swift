@@ -1,6 +1,7 @@
 internal import GRDBSQLite
 
-/// A connection to an SQLite file. GRDB is not used here, because it brings Foundation, which takes as much memory as a whole bridge.
+/// A connection to an SQLite file. GRDB is not used here, because it brings Foundation, which takes as much memory as a
+/// whole bridge.
 ///
 /// Errors hold the messages of SQLite and never the values of a statement. [SQLite](https://sqlite.org/c3ref/intro.html)
 final class SQLiteFile: @unchecked Sendable {

@@ -2,8 +2,8 @@ import Glibc
 import NotifyClient
 import Systemd
 
-/// Notifies the service manager, if there is one; sd_notify(3). It never blocks: while the manager does not read, the newest
-/// statement of each kind waits.
+/// Notifies the service manager, if there is one; sd_notify(3). It never blocks: while the manager does not read, the
+/// newest statement of each kind waits.
 final class ServiceNotifier: Sendable {
     private struct State: @unchecked Sendable {
         // Proof: only `locked` holds it, and only `withLock` uses it.

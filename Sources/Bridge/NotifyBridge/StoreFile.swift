@@ -34,8 +34,8 @@ enum StoreFile {
         return database
     }
 
-    /// Whether SQLite can write the format that the header names. A file of another one it would open for reading only, or not at
-    /// all, without a word of damage. [Header](https://www.sqlite.org/fileformat2.html#the_database_header)
+    /// Whether SQLite can write the format that the header names. A file of another one it would open for reading only,
+    /// or not at all, without a word of damage. [Header](https://www.sqlite.org/fileformat2.html#the_database_header)
     private static func hasUsableFormat(_ path: String) -> Bool {
         guard let header = try? FileKind.read(path, atMost: 48), header.count == 48 else { return true }
         let writing = header[18]

@@ -1,4 +1,5 @@
-/// What a banner waited for after the window of its event had ended. More may come, so a `switch` over it needs a `default`.
+/// What a banner waited for after the window of its event had ended. More may come, so a `switch` over it needs a
+/// `default`.
 public struct BannerDelay: RawRepresentable, Hashable, Sendable {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

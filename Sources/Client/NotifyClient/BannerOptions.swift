@@ -2,7 +2,8 @@
 ///
 /// A text has at most 256 bytes. See the Desktop Notifications Specification, "Hints".
 public struct BannerOptions: Hashable, Sendable {
-    /// A button. A press is announced by `ActionInvoked`; see ``NotifyClient/actions(at:bufferingAtMost:)-([String],_)``.
+    /// A button. A press is announced by `ActionInvoked`; see
+    /// ``NotifyClient/actions(at:bufferingAtMost:)-([String],_)``.
     public struct Button: Hashable, Sendable {
         /// What the press is announced as.
         public var key: String

@@ -1,7 +1,7 @@
 /// Keeps one connection to the bus, reconnects when it is lost, and restores the match rules of the subscriptions.
 ///
-/// While there are subscriptions it reconnects in the background, with pauses from 50 ms to 10 s. A call that is made meanwhile
-/// tries to connect at once, and fails if there is still no bus.
+/// While there are subscriptions it reconnects in the background, with pauses from 50 ms to 10 s. A call that is made
+/// meanwhile tries to connect at once, and fails if there is still no bus.
 actor ConnectionManager {
     private enum State {
         case idle
@@ -15,7 +15,8 @@ actor ConnectionManager {
     private var state = State.idle
     private var reconnecting: Task<Void, Never>?
     private var lastID: UInt64 = 0
-    /// Subscriptions whose rules are being added. If such a subscription ends, `subscribe` removes its rules afterwards.
+    /// Subscriptions whose rules are being added. If such a subscription ends, `subscribe` removes its rules
+    /// afterwards.
     private var beginning: Set<UInt64> = []
 
     init(address: String) { self.address = address }
@@ -65,8 +66,8 @@ actor ConnectionManager {
             let connection = try await connection()
             // Otherwise the connection has been lost already.
             guard case .connected(let current) = state, current === connection else { continue }
-            // Before the rules are added, so that no signal after the reply of the bus is missed. From here on a new connection
-            // gets these rules too.
+            // Before the rules are added, so that no signal after the reply of the bus is missed. From here on a new
+            // connection gets these rules too.
             table.add(subscriber, id: id)
             beginning.insert(id)
             defer { beginning.remove(id) }

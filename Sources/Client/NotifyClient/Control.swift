@@ -1,12 +1,13 @@
-/// Pausing and muting banners. Subscribers receive every event as before. A change takes effect at once, and survives a restart
-/// of the daemon unless ``degradation()`` says that the journal cannot be written.
+/// Pausing and muting banners. Subscribers receive every event as before. A change takes effect at once, and survives a
+/// restart of the daemon unless ``degradation()`` says that the journal cannot be written.
 extension NotifyClient {
-    /// Stops banners at or below a topic for a while. Events that arrive meanwhile get the outcome `muted` and are not shown
-    /// later. Banners that are already shown stay.
+    /// Stops banners at or below a topic for a while. Events that arrive meanwhile get the outcome `muted` and are not
+    /// shown later. Banners that are already shown stay.
     ///
     /// - Parameters:
     ///   - topic: `/` stands for every topic.
-    ///   - time: whole seconds; zero ends the mute of exactly this topic, and a schedule of it until it begins again. Others
+    ///   - time: whole seconds; zero ends the mute of exactly this topic, and a schedule of it until it begins again.
+    ///   Others
     ///     may still cover it: see ``quiet()``.
     /// - Throws: `refused` with `InvalidTopic` or `LimitExceeded`.
     public func mute(_ topic: String, for time: Duration) async throws(NotifyError) {
@@ -22,10 +23,11 @@ extension NotifyClient {
         _ = try await call("Pause", [try time.argument(in: .seconds(1), "A pause is 0 seconds to 136 years long.")])
     }
 
-    /// Lets the banner of an event come back later. Its banner is closed now, or no longer shows it; the event stays unread.
+    /// Lets the banner of an event come back later. Its banner is closed now, or no longer shows it; the event stays
+    /// unread.
     ///
-    /// A claim of any kind but a provisional one, `MarkRead`, `Withdraw` or a later event with the same `collapse` ends the
-    /// snooze. It survives a restart of the daemon.
+    /// A claim of any kind but a provisional one, `MarkRead`, `Withdraw` or a later event with the same `collapse` ends
+    /// the snooze. It survives a restart of the daemon.
     ///
     /// - Parameters:
     ///   - id: an unread event that was shown or muted.

@@ -26,7 +26,8 @@ public struct Event: Hashable, Sendable {
     public var fields: Fields
     /// When it was published, in microseconds since 1970-01-01 00:00 UTC.
     public var published: Int64?
-    /// The time left to claim the event before its banner; zero when no claim is awaited: it gets no banner, or gets it at once.
+    /// The time left to claim the event before its banner; zero when no claim is awaited: it gets no banner, or gets it
+    /// at once.
     public var window: Duration?
     /// The unique name of the publisher on the bus.
     public var sender: String?

@@ -1,25 +1,28 @@
 extension NotifyClient {
-    /// Handles events instead of showing banners. Each event is claimed provisionally, passed to `handler`, and claimed when the
-    /// handler returns. If the handler throws or takes too long, or this program dies meanwhile, the banner is shown.
+    /// Handles events instead of showing banners. Each event is claimed provisionally, passed to `handler`, and claimed
+    /// when the handler returns. If the handler throws or takes too long, or this program dies meanwhile, the banner is
+    /// shown.
     ///
     ///     try await client.handle(eventsAt: "/run", within: .seconds(10)) { invitation in
     ///         try await openRun(invitation)
     ///     }
     ///
-    /// Events are held as soon as they are received and handled in the order in which they were published, at most `count` at
-    /// once. An event that cannot be held, because it is claimed, its banner is shown, or it never gets one, is not handled.
-    /// An event that is announced again after a restart of the daemon is held again, and handled again only if it is not
-    /// being handled.
+    /// Events are held as soon as they are received and handled in the order in which they were published, at most
+    /// `count` at once. An event that cannot be held, because it is claimed, its banner is shown, or it never gets one,
+    /// is not handled. An event that is announced again after a restart of the daemon is held again, and handled again
+    /// only if it is not being handled.
     ///
-    /// The method returns after the calling task is cancelled. It then cancels the running handlers, waits for them, and
-    /// releases the events that wait in the queue.
+    /// The method returns after the calling task is cancelled. It then cancels the running handlers, waits for them,
+    /// and releases the events that wait in the queue.
     ///
     /// - Parameters:
     ///   - topics: `/` stands for every topic.
     ///   - limit: how long an event may be held, including its time in the queue; from 1 ms to 10 minutes.
     ///   - count: how many events are handled at once.
-    ///   - onError: called with the error that `handler` threw, and with a ``NotifyError`` when an event could not be held or
-    ///     confirmed: `timedOut` when its time ran out in the queue, `refused` with `NotClaimant` when it ran out later.
+    ///   - onError: called with the error that `handler` threw, and with a ``NotifyError`` when an event could not be
+    ///   held or
+    ///     confirmed: `timedOut` when its time ran out in the queue, `refused` with `NotClaimant` when it ran out
+    ///     later.
     ///   - handler: handles the event; when it returns, the event is claimed.
     /// - Throws: the errors of a ``Subscription``: `closed`, or `readerTooSlow` with 4096 unread events.
     public func handle(

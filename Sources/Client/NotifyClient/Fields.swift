@@ -2,8 +2,8 @@ internal import NotifyText
 
 /// What a publisher adds to an event: values by name.
 ///
-/// Use it like a dictionary: `["from": "Mina", "distance": 5000]`, `fields["from"]`. Names are compared by their bytes, as on
-/// the bus; a `[String: Value]` would treat canonically equivalent names as one.
+/// Use it like a dictionary: `["from": "Mina", "distance": 5000]`, `fields["from"]`. Names are compared by their bytes,
+/// as on the bus; a `[String: Value]` would treat canonically equivalent names as one.
 public struct Fields: Hashable, Sendable {
     fileprivate var values: [ByteString: Value] = [:]
 
@@ -63,8 +63,8 @@ extension Value {
         }
     }
 
-    /// The entries of a dictionary whose keys are strings; values in variants are unwrapped. If the keys may be other than
-    /// ASCII, use ``fields``, which compares them by bytes.
+    /// The entries of a dictionary whose keys are strings; values in variants are unwrapped. If the keys may be other
+    /// than ASCII, use ``fields``, which compares them by bytes.
     public var entries: [String: Value]? {
         fields.map { Dictionary($0.values.map { ($0.key.description, $0.value) }) { $1 } }
     }

@@ -2,8 +2,8 @@ import Glibc
 
 /// A value that is protected by a mutex.
 ///
-/// It is a pthread mutex, because ThreadSanitizer does not understand `Synchronization.Mutex` on Linux and reports a race
-/// whenever two threads contend for one.
+/// It is a pthread mutex, because ThreadSanitizer does not understand `Synchronization.Mutex` on Linux and reports a
+/// race whenever two threads contend for one.
 package final class Locked<State: Sendable>: @unchecked Sendable {
     // Proof: `state` is accessed only while `mutex` is held, and `mutex` is constant.
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)

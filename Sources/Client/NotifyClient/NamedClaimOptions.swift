@@ -21,8 +21,8 @@ public struct NamedClaimOptions: Hashable, Sendable {
     public var device: String?
     /// The line by which a bridge brought the claim, such as `mqtt`. At most 64 bytes.
     public var via: String?
-    /// Until when an event that has not come is awaited, in microseconds since 1970-01-01 00:00 UTC. It is awaited for at least 24
-    /// hours and at most 28 days.
+    /// Until when an event that has not come is awaited, in microseconds since 1970-01-01 00:00 UTC. It is awaited for
+    /// at least 24 hours and at most 28 days.
     public var expires: Int64?
 
     public init(_ kind: Kind = .claimed, device: String? = nil, via: String? = nil, expires: Int64? = nil) {

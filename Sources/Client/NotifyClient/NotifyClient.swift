@@ -39,8 +39,8 @@ public final class NotifyClient: Sendable {
     /// `unix:path=/run/user/UID/bus` if there is one; `nil` if no bus is known.
     public static var sessionBusAddress: String? { BaseDirectories().sessionBusAddress }
 
-    /// Closes the connection and ends all subscriptions with the error `closed`. A client that is released closes itself when
-    /// its last subscription has ended.
+    /// Closes the connection and ends all subscriptions with the error `closed`. A client that is released closes
+    /// itself when its last subscription has ended.
     public func close() async { await connections.close() }
 
     // MARK: Publishing
@@ -74,12 +74,12 @@ public final class NotifyClient: Sendable {
             .result(EventID.init)
     }
 
-    /// Takes an event back, because it no longer matters. An undecided event gets no banner. A banner that shows it is closed,
-    /// or updated if it shows other events too. A muted or expired event counts as read; any other decided event keeps its
-    /// outcome.
+    /// Takes an event back, because it no longer matters. An undecided event gets no banner. A banner that shows it is
+    /// closed, or updated if it shows other events too. A muted or expired event counts as read; any other decided
+    /// event keeps its outcome.
     ///
-    /// - Throws: `refused` with `UnknownEvent`, or with `AccessDenied` if another program published it and the policy does not
-    ///   let this one publish at its topic.
+    /// - Throws: `refused` with `UnknownEvent`, or with `AccessDenied` if another program published it and the policy
+    ///   does not let this one publish at its topic.
     public func withdraw(_ id: EventID) async throws(NotifyError) {
         _ = try await call("Withdraw", [.uint64(id.rawValue)])
     }

@@ -2,7 +2,8 @@ internal import UserFiles
 
 /// Why a call of ``NotifyClient`` failed.
 ///
-/// ``code`` is the kind of failure, and ``message`` a sentence for people. Neither holds the title or the body of an event.
+/// ``code`` is the kind of failure, and ``message`` a sentence for people. Neither holds the title or the body of an
+/// event.
 public struct NotifyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a failure. More kinds may come, so a `switch` over it needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -49,7 +50,8 @@ extension NotifyError {
     /// The error name with which a daemon replies that cannot start because of its configuration.
     package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
 
-    /// With this begin the error names of a service manager that does not start a daemon: its unit is masked, or there is none.
+    /// With this begin the error names of a service manager that does not start a daemon: its unit is masked, or there
+    /// is none.
     package static let serviceManager = "org.freedesktop.systemd1."
 
     /// The error name with which the bus answers for a daemon that has left it.

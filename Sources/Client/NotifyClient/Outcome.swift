@@ -38,7 +38,8 @@ public struct Outcome: Hashable, Sendable {
     public var by: String?
     /// The app, unit or command of the claimant, for people. It does not identify a program.
     public var program: String?
-    /// From publishing to the claim; `nil` also if the machine was restarted in between, because no clock measures that.
+    /// From publishing to the claim; `nil` also if the machine was restarted in between, because no clock measures
+    /// that.
     public var latency: Duration?
     /// The call that claimed it, if not `Claim`.
     public var form: String?
@@ -111,7 +112,8 @@ public struct Verdict: RawRepresentable, Hashable, Sendable, CustomStringConvert
     public static let suppressed = Verdict(rawValue: "suppressed")
     /// Late: the banner had been shown, and is now closed.
     public static let retracted = Verdict(rawValue: "retracted")
-    /// There was nothing to suppress: the route is silent, the event was already claimed, or other events keep the banner up.
+    /// There was nothing to suppress: the route is silent, the event was already claimed, or other events keep the
+    /// banner up.
     public static let recorded = Verdict(rawValue: "recorded")
     /// The event has not come yet; it is claimed when it comes. Only for a claim by name.
     public static let awaited = Verdict(rawValue: "awaited")

@@ -10,8 +10,8 @@ extension NotifyClient {
     /// Why the journal cannot be written, as text; empty while it can.
     public func degradation() async throws(NotifyError) -> String { try await property("Degraded", \.string) }
 
-    /// The name of the daemon's journal on this machine, 32 hexadecimal digits; empty while the journal cannot be read. A new
-    /// journal has a new name.
+    /// The name of the daemon's journal on this machine, 32 hexadecimal digits; empty while the journal cannot be read.
+    /// A new journal has a new name.
     public func device() async throws(NotifyError) -> String { try await property("Device", \.string) }
 
     /// The window of routes that do not set their own.

@@ -6,8 +6,8 @@ public struct PublishOptions: Hashable, Sendable {
         case low, normal, critical
     }
 
-    /// The publisher's name for the source of the event. Together with ``eventID`` it is an idempotency key: as long as the
-    /// event is in the journal, a duplicate gets its id, and nothing is published again.
+    /// The publisher's name for the source of the event. Together with ``eventID`` it is an idempotency key: as long as
+    /// the event is in the journal, a duplicate gets its id, and nothing is published again.
     public var source: String?
     /// The publisher's own id of the event within ``source``.
     public var eventID: String?
@@ -15,8 +15,9 @@ public struct PublishOptions: Hashable, Sendable {
     public var retain: Bool?
     /// Remove the current value of the topic.
     public var remove: Bool?
-    /// With ``retain`` or ``remove``: it has no effect on the value if the topic has a newer one, or was removed later. Of two at
-    /// the same time the one with the greater global name is newer. What is not newer is an event without a banner.
+    /// With ``retain`` or ``remove``: it has no effect on the value if the topic has a newer one, or was removed later.
+    /// Of two at the same time the one with the greater global name is newer. What is not newer is an event without a
+    /// banner.
     public var ifNewer: Bool?
     /// How long the event is worth showing; whole seconds, at most 28 days. Zero: it is expired at once.
     public var timeToLive: Duration?
@@ -24,13 +25,13 @@ public struct PublishOptions: Hashable, Sendable {
     public var urgency: Urgency?
     /// `false`: the event never gets a banner.
     public var banner: Bool?
-    /// `true`: this program shows the banner itself, and notifyd only decides. The outcome `shown` says that the banner is to be
-    /// up, any other one that it is to be taken down; see `own-banner` in org.notifyd.Router1(5).
+    /// `true`: this program shows the banner itself, and notifyd only decides. The outcome `shown` says that the banner
+    /// is to be up, any other one that it is to be taken down; see `own-banner` in org.notifyd.Router1(5).
     public var ownBanner: Bool?
     /// The time to claim the event; whole milliseconds, at most 60 s.
     public var window: Duration?
-    /// The event takes the place of the earlier one with the same text at the same topic, which gets the outcome `replaced`: a
-    /// banner that shows it is updated in place. At most 256 bytes.
+    /// The event takes the place of the earlier one with the same text at the same topic, which gets the outcome
+    /// `replaced`: a banner that shows it is updated in place. At most 256 bytes.
     public var collapse: String?
     /// The line by which a bridge brought the event, such as `mqtt`. At most 64 bytes.
     public var via: String?

@@ -4,8 +4,8 @@
 ///         try await showPost()
 ///     }
 ///
-/// A screen ends with ``close()``, when its last reference is released, when its client is closed, and when this program exits
-/// or is killed. After a restart of the daemon or the bus it is opened again with its last options.
+/// A screen ends with ``close()``, when its last reference is released, when its client is closed, and when this
+/// program exits or is killed. After a restart of the daemon or the bus it is opened again with its last options.
 ///
 /// Mode `auto` needs no round trip: even a stopped program keeps its screens, unless they have a lease.
 public final class Screen: Sendable {
@@ -38,11 +38,11 @@ public final class Screen: Sendable {
     /// The screen covers this topic and everything below it.
     public let topic: String
     /// The events to decide about in mode `ask`: answer each with ``NotifyClient/claim(_:)``,
-    /// ``NotifyClient/claimProvisionally(_:within:)`` or ``NotifyClient/pass(_:)``, within its `window`. An event without
-    /// an answer in time becomes a banner.
+    /// ``NotifyClient/claimProvisionally(_:within:)`` or ``NotifyClient/pass(_:)``, within its `window`. An event
+    /// without an answer in time becomes a banner.
     ///
-    /// In mode `auto`, and while the screen is hidden, there are none. The sequence is for one reader, and ends with the
-    /// screen.
+    /// In mode `auto`, and while the screen is hidden, there are none. The sequence is for one reader, and ends with
+    /// the screen.
     public let questions: Subscription<Event>
 
     let keeper: ScreenSession
@@ -58,7 +58,8 @@ public final class Screen: Sendable {
         Task { await keeper.close() }
     }
 
-    /// The daemon's number for the screen. It changes after a restart of the daemon, and is `nil` while there is no daemon.
+    /// The daemon's number for the screen. It changes after a restart of the daemon, and is `nil` while there is no
+    /// daemon.
     public var id: UInt64? {
         get async { await keeper.id }
     }
@@ -89,12 +90,14 @@ extension NotifyClient {
     ///   - topic: `/` stands for every topic.
     ///   - mode: who decides about an event.
     ///   - state: how well the user sees it.
-    ///   - lease: how long the screen stays open after this program hangs or is stopped; whole seconds. The client renews it
+    ///   - lease: how long the screen stays open after this program hangs or is stopped; whole seconds. The client
+    ///   renews it
     ///     long before it ends. If `nil`, the screen stays open as long as the connection to the bus.
-    ///   - clear: whether opening claims undecided events and closes shown banners. It has no effect in mode `ask` and while
+    ///   - clear: whether opening claims undecided events and closes shown banners. It has no effect in mode `ask` and
+    ///   while
     ///     hidden.
-    /// - Throws: `refused` with `InvalidTopic`, with `LimitExceeded` when this client has 256 screens or there are 10,000 in all, or
-    ///   with `AccessDenied` when the daemon's policy does not let this program claim there.
+    /// - Throws: `refused` with `InvalidTopic`, with `LimitExceeded` when this client has 256 screens or there are
+    ///   10,000 in all, or with `AccessDenied` when the daemon's policy does not let this program claim there.
     public func openScreen(
         _ topic: String, mode: Screen.Mode = .auto, state: Screen.State = .focused, lease: Duration? = nil,
         clear: Bool = true
@@ -110,7 +113,8 @@ extension NotifyClient {
         return Screen(keeper: keeper, questions: Subscription(stream: stream))
     }
 
-    /// Runs `body` with an open screen, which is closed when `body` ends, or at once when the calling task is cancelled.
+    /// Runs `body` with an open screen, which is closed when `body` ends, or at once when the calling task is
+    /// cancelled.
     ///
     /// The parameters are those of ``openScreen(_:mode:state:lease:clear:)``.
     public func withScreen<Result>(

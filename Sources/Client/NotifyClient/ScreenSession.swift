@@ -1,7 +1,7 @@
 /// Keeps one screen open: renews its lease, and opens it again after a restart of the daemon.
 ///
-/// Changes are applied one after the other, and an operation that has started is never cancelled. So the daemon has the latest
-/// options, or is about to get them.
+/// Changes are applied one after the other, and an operation that has started is never cancelled. So the daemon has the
+/// latest options, or is about to get them.
 actor ScreenSession {
     private struct Registration {
         let id: UInt64

@@ -1,4 +1,5 @@
-/// The subscribers to the daemon's signals. The table outlives connections: a new connection takes its match rules from here.
+/// The subscribers to the daemon's signals. The table outlives connections: a new connection takes its match rules from
+/// here.
 final class SubscriberTable: Sendable {
     enum Announcement: Sendable {
         case signal(any Announced)
@@ -13,8 +14,8 @@ final class SubscriberTable: Sendable {
     }
 
     private struct State {
-        /// The unique name of the daemon. The bus filters broadcasts by sender, but delivers a unicast signal without checking
-        /// match rules. So signals from other senders are dropped here.
+        /// The unique name of the daemon. The bus filters broadcasts by sender, but delivers a unicast signal without
+        /// checking match rules. So signals from other senders are dropped here.
         var daemon: String?
         var subscribers: [(id: UInt64, subscriber: Subscriber)] = []
     }

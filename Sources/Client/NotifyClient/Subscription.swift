@@ -1,8 +1,8 @@
 /// A stream of events, outcomes or actions, for one reader: iterate over it once, in one task.
 ///
 /// The stream goes on when the daemon or the bus restarts. It ends by throwing
-/// - `readerTooSlow`, when the buffer is full. Buffered elements are delivered before the error, so the reader knows where the
-///   gap is;
+/// - `readerTooSlow`, when the buffer is full. Buffered elements are delivered before the error, so the reader knows
+///   where the gap is;
 /// - `closed`, when the client is closed.
 ///
 /// Dropping the stream, or cancelling the task that reads it, ends the subscription.
@@ -42,12 +42,12 @@ extension AsyncThrowingStream.Continuation where Failure == any Error {
 }
 
 extension NotifyClient {
-    /// The events at or below some topics, as they are announced. This has the lowest latency, but it is not complete: a bus
-    /// may drop signals for a reader that stalls, and events published while the daemon or the bus restarts are missing. The
-    /// complete stream is ``allEvents(at:after:period:)-(String...,_,_)``.
+    /// The events at or below some topics, as they are announced. This has the lowest latency, but it is not complete:
+    /// a bus may drop signals for a reader that stalls, and events published while the daemon or the bus restarts are
+    /// missing. The complete stream is ``allEvents(at:after:period:)-(String...,_,_)``.
     ///
-    /// The sequence has every event published after this method returns, once, even if several of the topics cover it. The
-    /// bus filters: other events do not reach this process.
+    /// The sequence has every event published after this method returns, once, even if several of the topics cover it.
+    /// The bus filters: other events do not reach this process.
     ///
     /// - Parameters:
     ///   - topics: `/` stands for every topic.
@@ -160,7 +160,8 @@ extension ConnectionManager {
         where isWanted: @escaping @Sendable (Element) -> Bool = { _ in true }
     ) async throws(NotifyError) {
         try await subscribe { [filters] onEnd in
-            // The stream keeps the connection manager alive while it is read; the manager does not keep the stream alive.
+            // The stream keeps the connection manager alive while it is read; the manager does not keep the stream
+            // alive.
             continuation.onTermination = { _ in withExtendedLifetime(self, onEnd) }
             return SubscriberTable.Subscriber(
                 rules: filters.flatMap { $0.rules(member: Element.signal) },

@@ -2,10 +2,11 @@ internal import NotifyText
 
 /// The filter “at or below this topic”, as match rules for the bus and as a predicate.
 ///
-/// It takes two match rules: `arg0='/post'` matches the topic itself, `arg0path='/post/'` the topics below it. `/` alone
-/// stands for every topic.
+/// It takes two match rules: `arg0='/post'` matches the topic itself, `arg0path='/post/'` the topics below it. `/`
+/// alone stands for every topic.
 ///
-/// The daemon has a parser of topics of its own, `Topic` in `Routing`: client and daemon share no code but the interface.
+/// The daemon has a parser of topics of its own, `Topic` in `Routing`: client and daemon share no code but the
+/// interface.
 package struct TopicFilter: Sendable {
     let topic: String
 

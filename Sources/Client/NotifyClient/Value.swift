@@ -34,7 +34,8 @@ public enum Value: Sendable {
     case signature(String)
     /// The type is named because an empty array has one as well.
     case array([Value], of: ValueType)
-    /// D-Bus type `ay`: an array of bytes, in one piece. It equals the ``array(_:of:)`` of the same bytes, and is what is read.
+    /// D-Bus type `ay`: an array of bytes, in one piece. It equals the ``array(_:of:)`` of the same bytes, and is what
+    /// is read.
     case bytes([UInt8])
     /// D-Bus type `a{…}`. The types are kept for the sake of empty dictionaries.
     case dictionary([Value: Value], keys: ValueType, values: ValueType)
@@ -150,8 +151,8 @@ extension Value: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Expres
 }
 
 extension Value {
-    /// Checks what libdbus would abort the program for. Returns `nil` when the value can be sent, otherwise the reason, which
-    /// never quotes a text.
+    /// Checks what libdbus would abort the program for. Returns `nil` when the value can be sent, otherwise the reason,
+    /// which never quotes a text.
     package func flaw(depth: Int = 0) -> String? {
         guard depth < 16 else { return "it is nested more than 16 levels deep" }
         switch self {

@@ -1,13 +1,13 @@
 @preconcurrency package import Glibc
 import NotifyClient
 
-/// A program that notifyctl, a test or a measurement has started. The daemon has its own `ChildProcess` in `Systemd`: it watches
-/// children with its event loop, and this one with threads.
+/// A program that notifyctl, a test or a measurement has started. The daemon has its own `ChildProcess` in `Systemd`:
+/// it watches children with its event loop, and this one with threads.
 ///
-/// The child is killed when this object is released, and also when this process is killed: a small shell waits for end of file
-/// on a socket that only this process holds, and then kills the child. `PR_SET_PDEATHSIG` does not serve, because it fires when
-/// the *thread* that started the child ends. Nor does swift-subprocess: it has no such guard, and its child lives only as long
-/// as one call of `run`.
+/// The child is killed when this object is released, and also when this process is killed: a small shell waits for end
+/// of file on a socket that only this process holds, and then kills the child. `PR_SET_PDEATHSIG` does not serve,
+/// because it fires when the *thread* that started the child ends. Nor does swift-subprocess: it has no such guard, and
+/// its child lives only as long as one call of `run`.
 package final class ChildProcess: Sendable {
     package enum Exit: Hashable, Sendable, CustomStringConvertible {
         case code(CInt)
@@ -178,7 +178,8 @@ private struct ParentDeathGuard: Sendable {
     }
 }
 
-/// The sockets are close-on-exec from the start; the ends of a pipe would be inherited by a child started at the same moment.
+/// The sockets are close-on-exec from the start; the ends of a pipe would be inherited by a child started at the same
+/// moment.
 private func socketPair() throws(ProcessError) -> (CInt, CInt) {
     var ends: [CInt] = [-1, -1]
     guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {

@@ -35,7 +35,8 @@ package final class Mailbox<Element: Sendable>: Sendable {
         waiter?.continuation.resume(returning: element)
     }
 
-    /// Takes the first unread element that is wanted, and waits for one if there is none yet. `nil` when none came within
+    /// Takes the first unread element that is wanted, and waits for one if there is none yet. `nil` when none came
+    /// within
     /// `limit` times ``Timeouts/factor``.
     package func next(
         within limit: Duration, where isWanted: @escaping @Sendable (Element) -> Bool = { _ in true }
@@ -89,7 +90,7 @@ extension Duration {
 
 /// How much longer than usual every time limit is.
 package enum Timeouts {
-    /// The factor for time limits and tolerances: `NOTIFYD_TIMEOUT_FACTOR`, 1 if it is not set. `.ci/sanitize` sets it, because
-    /// a sanitizer makes programs many times slower.
+    /// The factor for time limits and tolerances: `NOTIFYD_TIMEOUT_FACTOR`, 1 if it is not set. `.ci/sanitize` sets it,
+    /// because a sanitizer makes programs many times slower.
     package static let factor = ChildProcess.currentEnvironment["NOTIFYD_TIMEOUT_FACTOR"].flatMap { Int($0) } ?? 1
 }

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Runs work that blocks for long on a thread of its own. Dispatch has at most 255 threads for the whole process: waiting for
-/// that many children would leave none for connections.
+/// Runs work that blocks for long on a thread of its own. Dispatch has at most 255 threads for the whole process:
+/// waiting for that many children would leave none for connections.
 package func onOwnThread(_ work: @escaping @Sendable () -> Void) {
     let context = Unmanaged.passRetained(Work(work)).toOpaque()
     var thread = pthread_t()

@@ -42,7 +42,8 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads the secret. Read it whenever it is needed, such as before each connection: then a new one counts without a restart.
+    /// Reads the secret. Read it whenever it is needed, such as before each connection: then a new one counts without a
+    /// restart.
     public func read() throws(CredentialError) -> Secret {
         try read(folder: getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) })
     }

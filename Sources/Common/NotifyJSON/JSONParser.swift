@@ -10,8 +10,8 @@ package struct JSONError: Error, Equatable, CustomStringConvertible {
     package var description: String { "\(reason) at byte \(offset)" }
 }
 
-/// Reads JSON as RFC 8259 has it and no other: one value, UTF-8, no name twice in an object, no unpaired surrogates, and bounded
-/// in size and depth. It reads what strangers wrote.
+/// Reads JSON as RFC 8259 has it and no other: one value, UTF-8, no name twice in an object, no unpaired surrogates,
+/// and bounded in size and depth. It reads what strangers wrote.
 package struct JSONParser {
     /// The deepest nesting of arrays and objects. A field of an event has at most 4 levels, each with a type around it.
     package static let maximumDepth = 24
@@ -34,8 +34,8 @@ package struct JSONParser {
         self.repairsHalfPairs = repairsHalfPairs
     }
 
-    /// - Parameter repairsHalfPairs: whether U+FFFD stands for an unpaired surrogate, as in `\ud83d`, which is no JSON otherwise.
-    ///   Browsers write one if a page has one.
+    /// - Parameter repairsHalfPairs: whether U+FFFD stands for an unpaired surrogate, as in `\ud83d`, which is no JSON
+    ///   otherwise. Browsers write one if a page has one.
     /// - Throws: `JSONError`, which says what was wrong and where.
     package static func parse(
         _ bytes: [UInt8], depthLimit: Int = maximumDepth, valueLimit: Int = maximumValues,

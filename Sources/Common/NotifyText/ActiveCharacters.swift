@@ -1,7 +1,7 @@
 extension Unicode.Scalar {
-    /// Whether a terminal or a notification server interprets it instead of drawing it: a control character (C0, DEL, C1), a line
-    /// or paragraph separator, a bidirectional or digit-shape control, or an interlinear annotation character. Joiners of emoji
-    /// and letters are not included.
+    /// Whether a terminal or a notification server interprets it instead of drawing it: a control character (C0, DEL,
+    /// C1), a line or paragraph separator, a bidirectional or digit-shape control, or an interlinear annotation
+    /// character. Joiners of emoji and letters are not included.
     @inlinable
     package var isActive: Bool {
         switch value {

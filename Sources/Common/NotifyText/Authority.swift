@@ -1,8 +1,8 @@
 /// The host and the port of an address, `push.example:8443` of `https://push.example:8443/path`: the one rule for all addresses that
 /// are read. [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
 ///
-/// A host is a name, an address of version 4, or one of version 6 in brackets. As in browsers, a name that ends with a number is an
-/// address of version 4, so that `https://10.0.0.300` is none.
+/// A host is a name, an address of version 4, or one of version 6 in brackets. As in browsers, a name that ends with a
+/// number is an address of version 4, so that `https://10.0.0.300` is none.
 package struct Authority: Hashable, Sendable {
     /// Which hosts are right, beside those that are right everywhere.
     package struct Hosts: OptionSet, Sendable {

@@ -1,9 +1,9 @@
 /// A text that is compared, hashed and sorted by its UTF-8 bytes, as D-Bus and SQLite compare.
 ///
-/// A `String` is compared by canonical equivalence: “é” as one scalar equals “é” as two, and the Kelvin sign equals “K”. Two
-/// texts that differ on the bus would be equal. So text from outside is compared as this type, and dictionary keys from outside
-/// have this type. Unique bus names are ASCII and may stay a `String`; so may a comparison with a literal of
-/// ASCII characters other than “K”, “;” and “`”, which nothing else is equivalent to.
+/// A `String` is compared by canonical equivalence: “é” as one scalar equals “é” as two, and the Kelvin sign equals
+/// “K”. Two texts that differ on the bus would be equal. So text from outside is compared as this type, and dictionary
+/// keys from outside have this type. Unique bus names are ASCII and may stay a `String`; so may a comparison with a
+/// literal of ASCII characters other than “K”, “;” and “`”, which nothing else is equivalent to.
 public struct ByteString: Hashable, Comparable, Sendable {
     private let text: String
 
@@ -55,7 +55,8 @@ extension StringProtocol {
             hasher.combine(bytes: UnsafeRawBufferPointer($0))
         }
         if isHashed == nil { Array(utf8).withUnsafeBytes { hasher.combine(bytes: $0) } }
-        // Ends the text: no UTF-8 holds this byte, so two texts in a row hash differently from the same bytes split elsewhere.
+        // Ends the text: no UTF-8 holds this byte, so two texts in a row hash differently from the same bytes split
+        // elsewhere.
         hasher.combine(0xFF as UInt8)
     }
 }

@@ -17,8 +17,8 @@ package enum ProgramName {
 
     // MARK: Units
 
-    /// The name of the program in a unit. A scope may hold any program of a session, a terminal or a container; only scopes of
-    /// apps have useful names.
+    /// The name of the program in a unit. A scope may hold any program of a session, a terminal or a container; only
+    /// scopes of apps have useful names.
     private static func named(_ unit: String) -> String? {
         guard let dot = unit.lastIndex(of: ".") else { return nil }
         let (stem, kind) = (unit[..<dot], unit[dot...])
@@ -28,8 +28,9 @@ package enum ProgramName {
         return activated(stem) ?? unit
     }
 
-    /// The app's id in `[LAUNCHER-]ID-RANDOM.scope`, `[LAUNCHER-]ID@RANDOM.service` or `[LAUNCHER-]ID[-RANDOM].service`, as
-    /// systemd's “Desktop Environment Integration” has it. A `-` of the id is escaped.
+    /// The app's id in `[LAUNCHER-]ID-RANDOM.scope`, `[LAUNCHER-]ID@RANDOM.service` or
+    /// `[LAUNCHER-]ID[-RANDOM].service`, as systemd's “Desktop Environment Integration” has it. A `-` of the id is
+    /// escaped.
     private static func app(_ stem: Substring, isScope: Bool) -> String? {
         let name = stem.prefix { $0 != "@" }
         var parts = name.split(separator: "-", omittingEmptySubsequences: false)
@@ -89,8 +90,8 @@ package enum ProgramName {
 }
 
 extension String {
-    /// Whether two names are of one program. Capital and small letters of ASCII are the same: toolkits write `Firefox` or `firefox`
-    /// for one program.
+    /// Whether two names are of one program. Capital and small letters of ASCII are the same: toolkits write `Firefox`
+    /// or `firefox` for one program.
     package func isSameName(as other: String) -> Bool {
         guard utf8.count == other.utf8.count else { return false }
         return zip(utf8, other.utf8).allSatisfy { $0 == $1 || $0.lowercased == $1.lowercased }

@@ -1,12 +1,15 @@
 import CPCRE2
 
-/// A regular expression in the syntax of Perl, compiled and matched by PCRE2 as sway and i3 do: in UTF mode, and with `\w`, `\d` and
+/// A regular expression in the syntax of Perl, compiled and matched by PCRE2 as sway and i3 do: in UTF mode, and with
+/// `\w`, `\d` and
 /// `\b` as Unicode has them. `.` stands for a line feed too, and `$` for nothing but the end.
 ///
-/// Others choose the texts that are matched, and PCRE2 backtracks: with a pattern such as `(a+)+b`, a text could keep it busy for
-/// ever. So it is given up after a number of steps, which takes some 20 milliseconds at most with patterns people write.
+/// Others choose the texts that are matched, and PCRE2 backtracks: with a pattern such as `(a+)+b`, a text could keep
+/// it busy for ever. So it is given up after a number of steps, which takes some 20 milliseconds at most with patterns
+/// people write.
 public struct Pattern: Sendable {
-    /// Unicode scalars of a text that are looked at, unless more are asked for. What is behind them is not seen, also not by `$`.
+    /// Unicode scalars of a text that are looked at, unless more are asked for. What is behind them is not seen, also
+    /// not by `$`.
     public static let longestSubject = 512
     /// Bytes of a pattern.
     static let longestText = 4096
@@ -16,7 +19,8 @@ public struct Pattern: Sendable {
         /// What each named capture has taken, without those that took no part.
         case match([String: String])
         case noMatch
-        /// The text would take too many steps. It counts as no match, and is worth a line in the log, once for a pattern.
+        /// The text would take too many steps. It counts as no match, and is worth a line in the log, once for a
+        /// pattern.
         case gaveUp
     }
 
@@ -100,8 +104,8 @@ public struct PatternError: Error, Equatable, CustomStringConvertible {
 ///
 /// It is `Sendable` because nothing is changed after `init`: PCRE2 only reads both in a match.
 private final class Code: @unchecked Sendable {
-    /// Steps of a match, at each place of the text where it may begin. A text of 512 scalars and a pattern that fits it by trying two
-    /// repetitions take fewer.
+    /// Steps of a match, at each place of the text where it may begin. A text of 512 scalars and a pattern that fits it
+    /// by trying two repetitions take fewer.
     private static let mostSteps: UInt32 = 10_000
     /// Memory of a match, in KiB.
     private static let mostMemory: UInt32 = 4096

@@ -3,8 +3,8 @@ import Glibc
 import NotifyText
 
 extension ParsableCommand {
-    /// Ends the program with 65 if an argument is not UTF-8. Swift would replace the bytes with U+FFFD, and the program would
-    /// send, store or open something else.
+    /// Ends the program with 65 if an argument is not UTF-8. Swift would replace the bytes with U+FFFD, and the program
+    /// would send, store or open something else.
     package static func requireTextArguments() {
         for (index, argument) in CommandLine.unsafeArgv.dropName().enumerated() {
             guard let fault = Encoding.firstFault(in: argument) else { continue }

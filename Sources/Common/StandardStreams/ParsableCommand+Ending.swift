@@ -14,8 +14,8 @@ extension ParsableCommand {
         end(with: nil)
     }
 
-    /// Ends the program with the message and the exit code of what a command threw. It replaces `exit(withError:)`, which
-    /// does not check whether its message was written.
+    /// Ends the program with the message and the exit code of what a command threw. It replaces `exit(withError:)`,
+    /// which does not check whether its message was written.
     ///
     /// - Parameter error: help, a version and a completion script are errors, too; `nil`: the command is done.
     package static func end(with error: (any Error)?) -> Never {

@@ -2,18 +2,19 @@ import Glibc
 import NotifyText
 import Synchronization
 
-/// Standard input, output and error of a command-line program. All output uses these functions, so that lost output is always an
-/// error.
+/// Standard input, output and error of a command-line program. All output uses these functions, so that lost output is
+/// always an error.
 package enum StandardStreams {
     /// `EX_IOERR` of sysexits.h: standard output could not be written.
     package static let outputFailed: CInt = 74
 
     /// Call this before opening a file or a socket.
     ///
-    /// If a standard descriptor is closed, the next file or socket gets its number, and output would go there, perhaps into
-    /// the connection to the bus. So each closed descriptor is opened in the wrong mode: using it fails.
+    /// If a standard descriptor is closed, the next file or socket gets its number, and output would go there, perhaps
+    /// into the connection to the bus. So each closed descriptor is opened in the wrong mode: using it fails.
     package static func prepare() {
-        // A write then fails with EPIPE. If that is standard error, the exit code is still that of the original failure.
+        // A write then fails with EPIPE. If that is standard error, the exit code is still that of the original
+        // failure.
         signal(SIGPIPE, SIG_IGN)
         for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
         where fcntl(descriptor, F_GETFD) < 0 {
@@ -22,18 +23,18 @@ package enum StandardStreams {
         }
     }
 
-    /// Writes a whole text to standard output. If that fails, the program ends: with 74 and a message on standard error, or by
-    /// SIGPIPE without a message if the reader has exited, like other programs in `… | head -1`.
+    /// Writes a whole text to standard output. If that fails, the program ends: with 74 and a message on standard
+    /// error, or by SIGPIPE without a message if the reader has exited, like other programs in `… | head -1`.
     package static func write(_ text: String) {
         if let error = failure(of: text, on: STDOUT_FILENO) { endBecauseOutputFailed(error) }
     }
 
-    /// Writes a line to standard error, after the name of the program. A failure is ignored, so that the exit code does not
-    /// change.
+    /// Writes a line to standard error, after the name of the program. A failure is ignored, so that the exit code does
+    /// not change.
     package static func complain(_ line: String) { writeToError(programName + ": " + line + "\n") }
 
-    /// Writes a text to standard error, with control characters escaped, because it may quote arguments and replies. A failure
-    /// is ignored, as in ``complain(_:)``.
+    /// Writes a text to standard error, with control characters escaped, because it may quote arguments and replies. A
+    /// failure is ignored, as in ``complain(_:)``.
     package static func writeToError(_ text: String) {
         _ = failure(of: text.visible(keepsLines: true), on: STDERR_FILENO)
     }
@@ -55,8 +56,8 @@ package enum StandardStreams {
     /// Whether text may still wait for its reader.
     package static var waitsForReaders: Bool { isWaiting.load(ordering: .acquiring) }
 
-    /// From now on no text waits for its reader: what does not fit into the pipe or the terminal is dropped. For a program that
-    /// was told to end while its output is blocked. Writes that are blocked return.
+    /// From now on no text waits for its reader: what does not fit into the pipe or the terminal is dropped. For a
+    /// program that was told to end while its output is blocked. Writes that are blocked return.
     package static func stopWaiting() {
         guard isWaiting.exchange(false, ordering: .acquiringAndReleasing) else { return }
         var action = sigaction()

@@ -1,7 +1,7 @@
 /// Reads a TOML text (https://toml.io/en/v1.0.0) and reports every mistake with its place.
 ///
-/// After a mistake it goes on with the next line that looks like a header or a key. It works on bytes and recurses no deeper
-/// than `maximumDepth`, so that no text takes more than time and memory in proportion to its length.
+/// After a mistake it goes on with the next line that looks like a header or a key. It works on bytes and recurses no
+/// deeper than `maximumDepth`, so that no text takes more than time and memory in proportion to its length.
 package struct TOMLParser {
     package struct Mistake: Error {
         /// An index into the bytes of the text.

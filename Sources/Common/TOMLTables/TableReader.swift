@@ -4,8 +4,8 @@ import Routing
 
 /// Reads one TOML table strictly: keys are read by name and type, and any key left over is a mistake.
 ///
-/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. What is read by no method counts as
-/// unknown.
+/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. What is read by no method
+/// counts as unknown.
 public struct TableReader {
     /// Bytes of a text.
     package static let maximumText = 8 * 1024
@@ -32,7 +32,8 @@ public struct TableReader {
     /// Whether the key is there, whatever its value.
     public func has(_ key: String) -> Bool { table[key] != nil }
 
-    /// Whether the whole text could be read. Otherwise what is not here may be what could not be read, and is no mistake of its own.
+    /// Whether the whole text could be read. Otherwise what is not here may be what could not be read, and is no
+    /// mistake of its own.
     public var isWhole: Bool { source.isWhole }
 
     package func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }

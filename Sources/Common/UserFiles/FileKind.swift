@@ -42,7 +42,8 @@ package enum FileKind {
         return nil
     }
 
-    /// Reads a regular file from its beginning. `/dev/null` counts as an empty file, because a link to it masks a drop-in.
+    /// Reads a regular file from its beginning. `/dev/null` counts as an empty file, because a link to it masks a
+    /// drop-in.
     ///
     /// - Returns: at most `limit` bytes, or `nil` if there is no such file.
     package static func read(_ path: String, atMost limit: Int) throws(Failure) -> [UInt8]? {

@@ -10,8 +10,8 @@ package enum NamedFile {
         return "the file \(path) cannot be read: \(String(cString: strerror(error)))\(advice)"
     }
 
-    /// What to add where it is said that a file is not there. The units of the bridges hide homes and temporary files from them, except for
-    /// the folder of the configuration: `ProtectHome=` and `PrivateTmp=`, systemd.exec(5).
+    /// What to add where it is said that a file is not there. The units of the bridges hide homes and temporary files
+    /// from them, except for the folder of the configuration: `ProtectHome=` and `PrivateTmp=`, systemd.exec(5).
     ///
     /// - Parameters:
     ///   - path: of the file, from the root.

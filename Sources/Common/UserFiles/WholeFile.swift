@@ -1,9 +1,10 @@
 import Glibc
 
-/// Writes a file as a whole: whoever reads it, or whatever fails, finds the old file or the new one, and no half of either.
+/// Writes a file as a whole: whoever reads it, or whatever fails, finds the old file or the new one, and no half of
+/// either.
 ///
-/// The new file is written beside the old one, and takes its place, mode and owner. A symbolic link stays: what it leads to is
-/// replaced.
+/// The new file is written beside the old one, and takes its place, mode and owner. A symbolic link stays: what it
+/// leads to is replaced.
 package enum WholeFile {
     /// Why a file could not be written; it is as it was.
     package struct Failure: Error, Equatable, CustomStringConvertible {

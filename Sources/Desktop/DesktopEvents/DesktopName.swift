@@ -27,8 +27,8 @@ public enum BannerKey: Hashable, Sendable {
     }
 }
 
-/// The call by which a program shows something: the bus and the program are told apart by their names, the calls of a program by
-/// their serial numbers, so that no other call ever has the same.
+/// The call by which a program shows something: the bus and the program are told apart by their names, the calls of a
+/// program by their serial numbers, so that no other call ever has the same.
 public struct CallID: Hashable, Sendable {
     /// The unique name of the program.
     public let sender: String
@@ -37,7 +37,8 @@ public struct CallID: Hashable, Sendable {
     public init(sender: String, serial: UInt32) { (self.sender, self.serial) = (sender, serial) }
 }
 
-/// Who shows banners: a bus, and the unique name of the notification server on it. Numbers of banners begin anew with another one.
+/// Who shows banners: a bus, and the unique name of the notification server on it. Numbers of banners begin anew with
+/// another one.
 public struct ServerID: Hashable, Sendable {
     /// The id of the bus.
     public let bus: String
@@ -49,7 +50,8 @@ public struct ServerID: Hashable, Sendable {
     var text: String { "\(bus)/\(name)" }
 }
 
-/// The name of the event of a notification: `BUS/SERVER/SENDER-SERIAL/BANNER`. It says which banner to close also after a restart.
+/// The name of the event of a notification: `BUS/SERVER/SENDER-SERIAL/BANNER`. It says which banner to close also after
+/// a restart.
 public struct DesktopName: Hashable, Sendable {
     /// The source of events that other devices get, and of those that stay here.
     public static let source = (shared: "desktop", local: String.privateSource)

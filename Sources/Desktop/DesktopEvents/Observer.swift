@@ -2,8 +2,8 @@ import DequeModule
 public import Patterns
 public import Routing
 
-/// What is up on the desktop, and which event each banner is: a plain value, without a clock and a bus. What the programs, the
-/// notification server and notifyd do goes in, and what is to be done comes out.
+/// What is up on the desktop, and which event each banner is: a plain value, without a clock and a bus. What the
+/// programs, the notification server and notifyd do goes in, and what is to be done comes out.
 ///
 /// - A program shows something: the call is seen first, and the server's answer with the number of the banner follows.
 /// - The user, the program or the server ends a banner: notifyd hears of it.

@@ -1,10 +1,10 @@
 public import Routing
 
-/// Notifications of sandboxed programs, which come by the portal and are shown by this program: not before notifyd has decided. A
-/// plain value, without a clock and a bus.
+/// Notifications of sandboxed programs, which come by the portal and are shown by this program: not before notifyd has
+/// decided. A plain value, without a clock and a bus.
 ///
-/// In doubt a notification is shown: when notifyd does not take its event, or is gone before it has decided. Once a banner is up,
-/// an ``Observer`` follows it like any other.
+/// In doubt a notification is shown: when notifyd does not take its event, or is gone before it has decided. Once a
+/// banner is up, an ``Observer`` follows it like any other.
 public struct PortalNotices: Sendable {
     /// The name of a notification: that of the program, which the portal vouches for, and the program's own for it.
     public struct Key: Hashable, Sendable {
@@ -48,8 +48,8 @@ public struct PortalNotices: Sendable {
         var number: UInt32?
     }
 
-    /// How long notifyd may take to accept an event, and to come back before it has decided; and when a server that has shown nothing
-    /// is asked again.
+    /// How long notifyd may take to accept an event, and to come back before it has decided; and when a server that has
+    /// shown nothing is asked again.
     private static let patience = (
         answer: Duration.seconds(1), return: Duration.seconds(5), server: Duration.seconds(30)
     )
@@ -105,8 +105,8 @@ public struct PortalNotices: Sendable {
         return [entry.number.map(Effect.close), entry.name.map(Effect.withdraw)].compactMap { $0 } + [.forget(key)]
     }
 
-    /// A notification is known from before a restart. What is not up is published once more, which changes nothing if notifyd has
-    /// it, and its outcome is asked for.
+    /// A notification is known from before a restart. What is not up is published once more, which changes nothing if
+    /// notifyd has it, and its outcome is asked for.
     ///
     /// - Parameter number: of its banner, if that is up.
     public mutating func recovered(

@@ -1,10 +1,10 @@
-/// A topic on the broker, below the prefix of the line. What may be written there and whether the broker keeps it stands in
-/// [`docs/link.md`].
+/// A topic on the broker, below the prefix of the line. What may be written there and whether the broker keeps it
+/// stands in [`docs/link.md`].
 public enum Address: Hashable, Sendable, CustomStringConvertible {
     /// `s/DEVICE`: what a device says, in order.
     case stream(Device)
-    /// `v/FIRST/DIGEST`: the current value of a topic, or its removal; retained. `FIRST` is the first digit of the digest, so that
-    /// values can be read in parts: ``valueParts``.
+    /// `v/FIRST/DIGEST`: the current value of a topic, or its removal; retained. `FIRST` is the first digit of the
+    /// digest, so that values can be read in parts: ``valueParts``.
     case value(Digest)
     /// `d/DEVICE`: the description of a device; retained.
     case description(Device)

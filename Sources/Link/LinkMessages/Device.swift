@@ -20,8 +20,8 @@ public struct Device: Hashable, Comparable, Sendable, CustomStringConvertible {
     public static func < (left: Device, right: Device) -> Bool { left.description < right.description }
 }
 
-/// The name of a topic on the broker: 32 lower-case hexadecimal digits of its SHA-256, keyed if the line is sealed. The shell
-/// computes it; see docs/link.md.
+/// The name of a topic on the broker: 32 lower-case hexadecimal digits of its SHA-256, keyed if the line is sealed. The
+/// shell computes it; see docs/link.md.
 public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The digits.
     public let description: String
@@ -38,8 +38,8 @@ public struct Digest: Hashable, Comparable, Sendable, CustomStringConvertible {
     public static func < (left: Digest, right: Digest) -> Bool { left.description < right.description }
 }
 
-/// The global name of an event: `source` and `event-id` where it was published with both, else `notifyd:` + Device, and its id
-/// in decimal; org.notifyd.Router1(5). Names are compared by their bytes.
+/// The global name of an event: `source` and `event-id` where it was published with both, else `notifyd:` + Device, and
+/// its id in decimal; org.notifyd.Router1(5). Names are compared by their bytes.
 public struct GlobalName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// In bytes of UTF-8, each half.
     public static let maximumBytes = 255

@@ -1,8 +1,8 @@
 import NotifyJSON
 import NotifyText
 
-/// What stands on the broker in place of a message: sealed on a line with a key, and signed on a channel. The shell seals, opens,
-/// signs and verifies; this is only the text. See docs/link.md.
+/// What stands on the broker in place of a message: sealed on a line with a key, and signed on a channel. The shell
+/// seals, opens, signs and verifies; this is only the text. See docs/link.md.
 ///
 /// On a channel a message is signed first and sealed then.
 public enum Envelope: Equatable, Sendable {

@@ -2,7 +2,8 @@ import NotifyJSON
 import NotifyText
 import Routing
 
-/// The text of messages. A decoder passes over members it does not know; an unknown kind and a greater version are kept as
+/// The text of messages. A decoder passes over members it does not know; an unknown kind and a greater version are kept
+/// as
 /// `Said.Content.unknown` where the number is known.
 extension Message {
     /// The message in JSON, UTF-8.

@@ -4,8 +4,9 @@ import Routing
 
 /// Values with their D-Bus types, as `busctl --json=short` prints them: `{"type":"s","data":"Mina"}`.
 ///
-/// The type belongs to the whole: the elements of `{"type":"au","data":[1,2]}` have none of their own, and variants in it do. Keys
-/// of dictionaries are strings in JSON. Numbers that are not finite are the strings `NaN`, `Infinity` and `-Infinity`.
+/// The type belongs to the whole: the elements of `{"type":"au","data":[1,2]}` have none of their own, and variants in
+/// it do. Keys of dictionaries are strings in JSON. Numbers that are not finite are the strings `NaN`, `Infinity` and
+/// `-Infinity`.
 extension Value {
     /// Containers within containers; notifyd takes four, and variants are counted here too.
     static let maximumNesting = 8

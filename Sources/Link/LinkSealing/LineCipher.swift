@@ -3,7 +3,8 @@ public import LinkMessages
 public import Linking
 import NotifyText
 
-/// Turns messages of one line into what stands on the broker, and back: sealed where the line has a key, signed on a channel.
+/// Turns messages of one line into what stands on the broker, and back: sealed where the line has a key, signed on a
+/// channel.
 /// `docs/link.md` has the format.
 public struct LineCipher: Sendable {
     /// Two may be accepted at once; the first one seals.

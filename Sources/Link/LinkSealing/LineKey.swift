@@ -24,7 +24,8 @@ public struct LineKey: Sendable, CustomStringConvertible {
     /// Shows no key.
     public var description: String { "(key \(id))" }
 
-    /// The key of the messages that one device says: each has a nonce of its own, which must never occur twice with a key.
+    /// The key of the messages that one device says: each has a nonce of its own, which must never occur twice with a
+    /// key.
     func messageKey(of device: Device) -> SymmetricKey { Self.derive(secret, "message \(device)", count: 32) }
 
     /// What the broker may see and must not understand.

@@ -92,7 +92,8 @@ public struct MapSettings: Equatable, Sendable {
             address: address.filter, topics: topics, payload: payload, isRetained: isRetained, isLinked: isLinked)
     }
 
-    /// What goes out does not come in again, no message comes in twice, and nobody mistakes the link for something else.
+    /// What goes out does not come in again, no message comes in twice, and nobody mistakes the link for something
+    /// else.
     private func check(_ pattern: LevelPattern, _ key: String, _ table: inout TableReader) {
         if pattern.overlaps(Self.ownTopics) {
             table.note(key, "'\(key)' has topics of the link itself, notifyd/1/…; name a first level of others")

@@ -1,8 +1,8 @@
 import NotifyBridge
 import NotifyClient
 
-/// Asks for the signals `Event` and `Resolved` while a line may hold banners, and only then: for each of them the bus and the bridge
-/// work as much as for the event itself.
+/// Asks for the signals `Event` and `Resolved` while a line may hold banners, and only then: for each of them the bus
+/// and the bridge work as much as for the event itself.
 ///
 /// Everything runs on the loop of the connection.
 final class AnnouncementWatch: @unchecked Sendable {

@@ -1,7 +1,8 @@
 import NotifyBridge
 import NotifyClient
 
-// `NotifyClient` is a module and a type in it, so that its other types cannot be named with the module. Where `Routing` or
+// `NotifyClient` is a module and a type in it, so that its other types cannot be named with the module. Where `Routing`
+// or
 // `LinkMessages` have one of the same name, these names are used.
 typealias BusValue = Value
 typealias BusFields = Fields

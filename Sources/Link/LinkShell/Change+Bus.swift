@@ -74,8 +74,8 @@ extension SaidEvent {
 }
 
 extension ChangesPage {
-    /// A page is short where it is the last one, or where it is as long as a message may be. To ask once more than needed costs
-    /// little.
+    /// A page is short where it is the last one, or where it is as long as a message may be. To ask once more than
+    /// needed costs little.
     init(_ page: ChangePage, limit: UInt32, place: String) {
         let bytes = page.rows.reduce(0) { $0 + $1.roughSize }
         self.init(

@@ -35,8 +35,8 @@ extension ChangeSource {
     }
 }
 
-/// Reads rows of `Changes` for one line. At the end of the journal it calls `AwaitChanges`, so that notifyd sends the next rows when
-/// they are committed.
+/// Reads rows of `Changes` for one line. At the end of the journal it calls `AwaitChanges`, so that notifyd sends the
+/// next rows when they are committed.
 ///
 /// Everything runs on the loop of the connection.
 final class ChangeReader: @unchecked Sendable {

@@ -6,8 +6,8 @@ import Routing
 
 /// What the line asks of notifyd.
 extension PublishRequest {
-    /// The options of `Publish` that only say how a banner looks. All others are what this device says itself. Another device may
-    /// know more of them: what is not known here is left out. An image is a file of another machine.
+    /// The options of `Publish` that only say how a banner looks. All others are what this device says itself. Another
+    /// device may know more of them: what is not known here is left out. An image is a file of another machine.
     static let bannerOptions: Set<String> = [
         "actions", "app", "category", "collapse", "desktop-entry", "icon", "progress", "resident", "sound", "timeout",
         "transient",

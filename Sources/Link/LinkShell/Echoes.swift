@@ -1,6 +1,7 @@
 /// What this device said last on its stream. The broker sends it to its author too, and then there is nothing to open.
 ///
-/// Only what is the same to the last byte is an echo. Everything else under the own name is looked at: somebody has said it.
+/// Only what is the same to the last byte is an echo. Everything else under the own name is looked at: somebody has
+/// said it.
 struct Echoes {
     private static let limit = 64
 

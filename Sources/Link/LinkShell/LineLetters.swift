@@ -1,8 +1,9 @@
 import NotifyBridge
 import NotifyClient
 
-/// The dead letters of a line that are not on the disk yet. They are written together with the next records: a line never takes note
-/// on disk that it is done with a message without the letter of it. Where no records follow soon, they are written alone.
+/// The dead letters of a line that are not on the disk yet. They are written together with the next records: a line
+/// never takes note on disk that it is done with a message without the letter of it. Where no records follow soon, they
+/// are written alone.
 final class LineLetters: @unchecked Sendable {
     // Proof: everything runs on `loop`.
 

@@ -11,10 +11,11 @@ import NotifyClient
 import Routing
 import Systemd
 
-/// Does what one line decides: it connects the value `Link` with a broker, with notifyd, with the disk and with the clock.
+/// Does what one line decides: it connects the value `Link` with a broker, with notifyd, with the disk and with the
+/// clock.
 ///
-/// Each line has a connection to the broker of its own: a connection has one will, and a channel that floods is not read from
-/// without holding up the private link.
+/// Each line has a connection to the broker of its own: a connection has one will, and a channel that floods is not
+/// read from without holding up the private link.
 final class LineShell: @unchecked Sendable {
     // Proof: everything but `init` runs on `loop`.
 

@@ -258,8 +258,8 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         return prepared
     }
 
-    /// A device has another name after `notifyctl link reset`, and then its journal goes on; a new journal has a new name too, and
-    /// then nothing that was taken is in it.
+    /// A device has another name after `notifyctl link reset`, and then its journal goes on; a new journal has a new
+    /// name too, and then nothing that was taken is in it.
     private func journalGoesOn() async throws -> Bool {
         let coding = RecordCoding(line: "mqtt")
         guard let bytes = try await services.store.value(coding.prefix + "line"),

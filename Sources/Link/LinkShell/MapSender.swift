@@ -5,8 +5,8 @@ import NotifyBridge
 import NotifyClient
 import Routing
 
-/// Sends events out for maps: the rows of the journal, in their order. On disk is the number of the last row that the broker has
-/// acknowledged.
+/// Sends events out for maps: the rows of the journal, in their order. On disk is the number of the last row that the
+/// broker has acknowledged.
 ///
 /// Rows are read a page at a time, and only while the broker is there.
 final class MapSender: @unchecked Sendable {

@@ -11,8 +11,9 @@ import Systemd
 
 /// Takes in what others publish on the broker, and sends out what they should hear: `[[map]]` in notifyd-mqtt.toml(5).
 ///
-/// It has a connection of its own, because its messages are acknowledged only when notifyd has them on disk, one after the other.
-/// What notifyd does not take now is left to the broker, which sends it again on the next connection: nothing waits here.
+/// It has a connection of its own, because its messages are acknowledged only when notifyd has them on disk, one after
+/// the other. What notifyd does not take now is left to the broker, which sends it again on the next connection:
+/// nothing waits here.
 final class MapShell: @unchecked Sendable {
     // Proof: everything but `init` runs on `loop`.
 
@@ -299,7 +300,8 @@ extension InboundMap.Result {
     ///
     /// - Parameter isKept: whether the broker had kept the message, and so it is a value, and no news.
     fileprivate func call(_ map: InboundMap, isKept: Bool) -> DaemonCall? {
-        // "mqtt:" and what no channel is called: the link takes it for something that it has brought, and it stays here.
+        // "mqtt:" and what no channel is called: the link takes it for something that it has brought, and it stays
+        // here.
         let source = (map.isLinked ? "" : GlobalName.localSource) + map.source
         var options: [String: BusValue] = [
             "source": .string(source), "via": .string(map.isLinked ? "map" : "mqtt:/map"),

@@ -2,9 +2,9 @@ import Mosquitto
 
 /// How long a payload the broker takes, as far as it has said so or shown it.
 ///
-/// A broker of MQTT 5 tells its longest packet, refuses a message, or ends the connection and says why. One of MQTT 3.1.1 can
-/// only end the connection: if it does so soon after it was made, several times, and the longest message under way is the same
-/// each time, that message was too long.
+/// A broker of MQTT 5 tells its longest packet, refuses a message, or ends the connection and says why. One of MQTT
+/// 3.1.1 can only end the connection: if it does so soon after it was made, several times, and the longest message
+/// under way is the same each time, that message was too long.
 struct PayloadLimit {
     /// Bytes of a payload; `nil` while nothing is known.
     private(set) var bytes: Int?

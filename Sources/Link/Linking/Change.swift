@@ -25,8 +25,9 @@ public struct Change: Equatable, Sendable {
         case removal(SaidRemoval)
         /// Any other outcome or cause, and kinds that are not known: nothing of it leaves the device.
         case other
-        /// `start`: notifyd has started, and the highest number that this journal had given out before was `last`. A journal that was
-        /// restored from a backup has a gap here: numbers above `last` that this module has seen are lost.
+        /// `start`: notifyd has started, and the highest number that this journal had given out before was `last`. A
+        /// journal that was restored from a backup has a gap here: numbers above `last` that this module has seen are
+        /// lost.
         case start(last: UInt64)
     }
 }

@@ -7,7 +7,8 @@ public struct Configuration: Sendable {
     public enum Kind: Equatable, Sendable {
         /// All devices of one user.
         case link
-        /// Other people too. Only messages signed by the key pinned for their device are taken; `signer` is this device's key.
+        /// Other people too. Only messages signed by the key pinned for their device are taken; `signer` is this
+        /// device's key.
         case channel(name: String, signer: Signer)
     }
 
@@ -89,7 +90,8 @@ public struct LinkLimits: Sendable {
     public var missingRanges = 64
     /// Messages that the broker has not acknowledged; rule 1.
     public var messagesInFlight = 20
-    /// Rows after which all devices are asked whether they have read them; as many follow at most before the answers. Rule 1.
+    /// Rows after which all devices are asked whether they have read them; as many follow at most before the answers.
+    /// Rule 1.
     public var rowsPerMark = 200
     /// Calls to notifyd without an answer.
     public var callsInFlight = 64
@@ -105,8 +107,8 @@ public struct LinkLimits: Sendable {
     public var countedRows = 100_000
     /// Between two readings of the journal for that.
     public var countInterval: Duration = .milliseconds(100)
-    /// Rows that a device gets by questions in a minute. A broker throws away what it has more than its limit of, 1,000 messages for
-    /// mosquitto: after an outage much of what a device says is asked for.
+    /// Rows that a device gets by questions in a minute. A broker throws away what it has more than its limit of, 1,000
+    /// messages for mosquitto: after an outage much of what a device says is asked for.
     public var answeredRowsPerAsker = 60_000
     /// Rows that all devices get by questions in a minute.
     public var answeredRows = 200_000
@@ -118,7 +120,8 @@ public struct LinkLimits: Sendable {
     public var screenHold: Duration = .milliseconds(600)
     /// The longest time for which events wait until the line has caught up; rule 16.
     public var catchingUpHold: Duration = .seconds(60)
-    /// The window of an event that comes meanwhile: the hold follows its announcement, and events of one topic share a window.
+    /// The window of an event that comes meanwhile: the hold follows its announcement, and events of one topic share a
+    /// window.
     public var catchingUpWindow: Duration = .seconds(2)
     /// How recently a device must have been heard for its screens to count; rule 16.
     public var screenFreshness: Duration = .seconds(300)
@@ -140,7 +143,8 @@ public struct LinkLimits: Sendable {
     public var removalLifetime: Duration = .seconds(28 * 24 * 3600)
     /// After the first connection of a new device: whoever is heard of until then was there before it. Rule 6.
     public var joiningTime: Duration = .seconds(10)
-    /// How far the clocks of two devices may be apart, so that what was said before one was there is told from what is said now.
+    /// How far the clocks of two devices may be apart, so that what was said before one was there is told from what is
+    /// said now.
     public var clockTolerance: Duration = .seconds(60)
     /// Between a change and its writing to disk.
     public var flushDelay: Duration = .milliseconds(100)

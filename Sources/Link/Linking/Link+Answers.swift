@@ -24,8 +24,8 @@ extension Link {
         /// The longest text of an answer.
         var longestText = Message.maximumTextBytes
 
-        /// The broker has refused an answer, or ended the connection before it acknowledged it. It may say nothing of its limit, so
-        /// that the same answer would fail again and again: the next one is a quarter as long.
+        /// The broker has refused an answer, or ended the connection before it acknowledged it. It may say nothing of
+        /// its limit, so that the same answer would fail again and again: the next one is a quarter as long.
         mutating func flightFailed() {
             guard let flight else { return }
             longestText = max(min(longestText, flight.bytes / 4), Message.shortestLimit)

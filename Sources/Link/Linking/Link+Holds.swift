@@ -64,8 +64,8 @@ extension Link {
         }
     }
 
-    /// Whether the broker has kept messages for this device, a device that is there has said something that is missing here, or
-    /// much waits for notifyd.
+    /// Whether the broker has kept messages for this device, a device that is there has said something that is missing
+    /// here, or much waits for notifyd.
     var isCatchingUp: Bool {
         connection.isDraining || queue.count > limits.callsInFlight || peers.values.contains(where: \.isBehind)
     }
@@ -105,8 +105,9 @@ extension Link {
         effects.append(.hold(event.id, length))
     }
 
-    /// The window of an event that comes while the line is behind, in milliseconds: long enough for the hold to come in time, and
-    /// short enough for the events at its topic, because nothing ends a window early. Beyond the limit of holds it is all there is.
+    /// The window of an event that comes while the line is behind, in milliseconds: long enough for the hold to come in
+    /// time, and short enough for the events at its topic, because nothing ends a window early. Beyond the limit of
+    /// holds it is all there is.
     func windowWhileCatchingUp(at now: Now) -> UInt32? {
         guard isCatchingUp, let by = holds.catchUpBy else { return nil }
         let left = max(0, by.microseconds - now.uptime.microseconds)

@@ -156,15 +156,15 @@ extension Link {
         disk.devices.insert(device)
     }
 
-    /// Whether the present of a device is not known yet: this one is new, and has heard nothing but what the broker had kept. What is
-    /// said between two connections comes after the present.
+    /// Whether the present of a device is not known yet: this one is new, and has heard nothing but what the broker had
+    /// kept. What is said between two connections comes after the present.
     func isJoining(_ device: Device) -> Bool {
         guard let line, !line.hasJoined, let peer = peers[device] else { return false }
         return peer.isBegun && peer.record.start == peer.record.taken
     }
 
-    /// Whether a message was said before this device was there, as far as the clocks can tell: somebody says it again. If it is not so,
-    /// it is asked for when what comes next shows that it is missing.
+    /// Whether a message was said before this device was there, as far as the clocks can tell: somebody says it again.
+    /// If it is not so, it is asked for when what comes next shows that it is missing.
     private func isOld(_ message: Message) -> Bool {
         isJoining(message.device) && connection.isUp
             && message.at < connection.since - limits.clockTolerance.microseconds
@@ -251,8 +251,8 @@ extension Link {
         push(item)
     }
 
-    /// Whether something stays open for now: there is no room, or notifyd has no room for events. Claims, withdrawals and
-    /// removals go on.
+    /// Whether something stays open for now: there is no room, or notifyd has no room for events. Claims, withdrawals
+    /// and removals go on.
     func isPostponed(_ item: Work, at now: Now) -> Bool {
         if queue.count >= limits.waitingMessagesAtMost || waitingBytes + item.cost > 2 * limits.waitingBytes {
             return true

@@ -20,7 +20,8 @@ extension Link {
         emptyMessages(of: own)
     }
 
-    /// A device says that it has left. On a channel its key stays pinned: nobody else takes its place, and it may come back.
+    /// A device says that it has left. On a channel its key stays pinned: nobody else takes its place, and it may come
+    /// back.
     mutating func dropLeaver(_ device: Device, at now: Now) {
         let old = peers[device]?.record
         drop(device)

@@ -23,8 +23,8 @@ extension Link {
         var hasMore = true
         var reading: ReadToken?
         var newestReading: ReadToken?
-        /// The number of the newest row must not be below this, which was known when it was asked for. Rows that are read before the
-        /// answer is there may be newer than it.
+        /// The number of the newest row must not be below this, which was known when it was asked for. Rows that are
+        /// read before the answer is there may be newer than it.
         var leastNewest: UInt64 = 0
         /// Whether the device has a new name, and has not been connected under it.
         var isReset = false
@@ -174,7 +174,8 @@ extension Link {
     /// An event that is too long for the broker: others learn that there is nothing.
     func fitting(_ content: Said.Content) -> Said.Content { fits(content) ? content : .nothing }
 
-    /// The same for a row that is said for the first time: it is told as a dead letter. A row may be handled several times.
+    /// The same for a row that is said for the first time: it is told as a dead letter. A row may be handled several
+    /// times.
     private mutating func fitting(_ content: Said.Content, of number: UInt64) -> Said.Content {
         guard let (count, longest) = excess(content) else { return content }
         if number > out.toldTooLong {
@@ -186,7 +187,8 @@ extension Link {
         return .nothing
     }
 
-    /// The broker takes only shorter messages than was thought: what it has not acknowledged is said again, as far as it fits.
+    /// The broker takes only shorter messages than was thought: what it has not acknowledged is said again, as far as
+    /// it fits.
     mutating func limitText(to count: Int) {
         let isLess = count < out.longestText
         out.longestText = min(count, Message.maximumTextBytes)
@@ -333,7 +335,8 @@ extension Link {
         }
     }
 
-    /// Of two readings of the journal, the one that comes to a row first finds out whether the journal was restored before it.
+    /// Of two readings of the journal, the one that comes to a row first finds out whether the journal was restored
+    /// before it.
     mutating func noteNumber(of change: Change) {
         guard let seen = line?.seen, change.number > seen else { return }
         if case .start(let last) = change.kind, seen > last { journalWasRestored(to: last) }
@@ -341,8 +344,8 @@ extension Link {
         disk.lineChanged = true
     }
 
-    /// What others said since the backup is lost: it is missing again. What this device said is with the others, and of that its values
-    /// come back from the broker.
+    /// What others said since the backup is lost: it is missing again. What this device said is with the others, and of
+    /// that its values come back from the broker.
     private mutating func journalWasRestored(to last: UInt64) {
         for device in peers.keys {
             guard var peer = peers[device], let start = peer.record.start else { continue }
@@ -365,7 +368,8 @@ extension Link {
 }
 
 extension Said.Content {
-    /// Whether there are more than so many bytes of text, or texts that take some time to count. Only events can be long.
+    /// Whether there are more than so many bytes of text, or texts that take some time to count. Only events can be
+    /// long.
     fileprivate func mayBeLonger(than count: Int) -> Bool {
         guard case .event(let event) = self else { return false }
         return !event.fields.isEmpty || !event.options.isEmpty

@@ -3,9 +3,9 @@ import Routing
 
 /// Rule 1 of docs/link.md: what is said waits for the slowest listener.
 ///
-/// A broker keeps only so many messages for a listener that is slower than they come, 1,000 in mosquitto, and throws away the rest.
-/// So every few rows each device that is online gets a `ping` behind them, and no more than as many rows follow until all
-/// have answered it: a device answers once it has read everything before.
+/// A broker keeps only so many messages for a listener that is slower than they come, 1,000 in mosquitto, and throws
+/// away the rest. So every few rows each device that is online gets a `ping` behind them, and no more than as many rows
+/// follow until all have answered it: a device answers once it has read everything before.
 extension Link {
     struct Pace {
         /// Rows said since the last mark, and when it was made.

@@ -19,8 +19,8 @@ extension Link {
         var isSayingBacklog = false
         /// Whether somebody has written to this device's retained topics.
         var isDefaced = false
-        /// Whether the broker may still send what it has kept for this session. The first message of this connection comes back
-        /// after that.
+        /// Whether the broker may still send what it has kept for this session. The first message of this connection
+        /// comes back after that.
         var isDraining = false
         /// Not every broker sends own messages back: after this it has sent everything.
         var drainBy: Uptime?
@@ -126,8 +126,9 @@ extension Link {
         _ = say(.presence(presence), on: .presence(own), at: now)
     }
 
-    /// On connecting, and again when all has been said that had waited for it: who connected later has not heard it, and need not wait
-    /// to learn that. Then at most every 10 s after something was said, and every second where screens have changed.
+    /// On connecting, and again when all has been said that had waited for it: who connected later has not heard it,
+    /// and need not wait to learn that. Then at most every 10 s after something was said, and every second where
+    /// screens have changed.
     mutating func describe(at now: Now) {
         guard connection.isUp, line != nil else { return }
         var isEarly = false
@@ -159,7 +160,8 @@ extension Link {
         _ = say(.description(description), on: .description(own), at: now)
     }
 
-    /// What somebody else has put in the place of this device's own retained messages is written again, at most once a second.
+    /// What somebody else has put in the place of this device's own retained messages is written again, at most once a
+    /// second.
     mutating func repair(_ address: Address, at now: Now) {
         guard address == .presence(own) || address == .description(own), connection.isUp else { return }
         connection.isDefaced = true
@@ -167,8 +169,8 @@ extension Link {
         describeSoon(at: now)
     }
 
-    /// Whoever has just connected learns from the description what the present is, and whether something is missing. The one that the
-    /// broker has kept may be 10 s old.
+    /// Whoever has just connected learns from the description what the present is, and whether something is missing.
+    /// The one that the broker has kept may be 10 s old.
     private mutating func describeSoon(at now: Now) {
         guard connection.isUp, connection.hasNews else { return }
         let earliest = connection.described.map { $0 + limits.screenInterval } ?? now.uptime
@@ -259,8 +261,8 @@ extension Link {
 
     // MARK: Two machines (rule 9)
 
-    /// What comes back under the own device. A backup of this machine has left old messages; only what was said during this
-    /// connection, and not here, is from a second machine.
+    /// What comes back under the own device. A backup of this machine has left old messages; only what was said during
+    /// this connection, and not here, is from a second machine.
     mutating func heardOwn(_ message: Message, _ delivery: Delivery, at now: Now) {
         guard let line else { return }
         // What the broker has kept for this session may come before the subscription is answered.
@@ -340,8 +342,8 @@ extension Link {
         fail(.twoMachines, at: now)
     }
 
-    /// Nothing is said under this device any more. If there is a second machine it has to stop too: what one of them said may have
-    /// hidden what the other said.
+    /// Nothing is said under this device any more. If there is a second machine it has to stop too: what one of them
+    /// said may have hidden what the other said.
     mutating func fail(_ failure: LinkFailure, at now: Now) {
         self.failure = failure
         effects.append(.fail(failure))

@@ -120,8 +120,8 @@ extension Link {
         disk.values.insert(digest)
     }
 
-    /// With another key, topics have other names on the broker. What stands at the former ones nobody reads any more; it is taken
-    /// away, and only then forgotten.
+    /// With another key, topics have other names on the broker. What stands at the former ones nobody reads any more;
+    /// it is taken away, and only then forgotten.
     mutating func renameValues() {
         for digest in values.authored.keys.sorted() {
             let value = values.authored[digest]!
@@ -228,8 +228,8 @@ extension Link {
         guard let (_, stamp, _, _) = value(of: said.content, at: now) else { return }
         noteSeen(digest, stamp, own)
         guard let value = values.authored[digest], stamp <= value.stamp else {
-            // Said before a backup was restored: the journal has an older one or none, and the others have it. notifyd knows its
-            // name otherwise.
+            // Said before a backup was restored: the journal has an older one or none, and the others have it. notifyd
+            // knows its name otherwise.
             if delivery.isRetained, let calls = calls(for: said.content, from: own, at: now) {
                 let item = Work(
                     id: WorkID(rawValue: token()), origin: .value(own, digest), said: said, calls: calls, delivery: nil,

@@ -4,15 +4,16 @@ public import Routing
 
 /// Decides what is said on one line, the private link or a channel, and what is made of what others say.
 ///
-/// The line is a plain value: an input and the time go in, a list of effects comes out. There is one value for each line, because
-/// lines share nothing but the journal, which all of them read by themselves: what strangers do on a channel reaches neither the
-/// cursors nor the memory of the private link.
+/// The line is a plain value: an input and the time go in, a list of effects comes out. There is one value for each
+/// line, because lines share nothing but the journal, which all of them read by themselves: what strangers do on a
+/// channel reaches neither the cursors nor the memory of the private link.
 ///
-/// The broker is transport, not truth. What this device says is numbered and chained by the rows of its journal (`Link+Out`). What
-/// others say is taken into the journal, and what has not been taken is a set of ranges on disk (`Link+In`), which is asked for
-/// (`Link+Gaps`) and answered from the journal of the device that said it (`Link+Answers`). Current values are written to the
-/// broker besides (`Link+Values`), for those who come later. `Link+Presence` has who is there, `Link+Holds` keeps back banners
-/// for screens elsewhere, `Link+Disk` writes what a restart needs. docs/link.md has the rules.
+/// The broker is transport, not truth. What this device says is numbered and chained by the rows of its journal
+/// (`Link+Out`). What others say is taken into the journal, and what has not been taken is a set of ranges on disk
+/// (`Link+In`), which is asked for (`Link+Gaps`) and answered from the journal of the device that said it
+/// (`Link+Answers`). Current values are written to the broker besides (`Link+Values`), for those who come later.
+/// `Link+Presence` has who is there, `Link+Holds` keeps back banners for screens elsewhere, `Link+Disk` writes what a
+/// restart needs. docs/link.md has the rules.
 public struct Link {
     /// The two clocks of an input.
     public struct Now: Equatable, Sendable {
@@ -38,8 +39,8 @@ public struct Link {
     var out = Out()
     var connection = Connection()
     var wantsWill = false
-    /// Whether where the stream began is on disk. Nothing is said before: after a crash the stream would begin once more, and those who
-    /// have heard of it would know another beginning than those who have not.
+    /// Whether where the stream began is on disk. Nothing is said before: after a crash the stream would begin once
+    /// more, and those who have heard of it would know another beginning than those who have not.
     var isBeginningKept = false
     var isDaemonThere = false
     var failure: LinkFailure?
@@ -227,8 +228,8 @@ public struct Link {
         }
     }
 
-    /// Messages of others that cannot be opened, if nothing of anybody could be opened on this connection: then it is this device
-    /// that has another key, or none. Beside devices that are understood, such messages are strangers'.
+    /// Messages of others that cannot be opened, if nothing of anybody could be opened on this connection: then it is
+    /// this device that has another key, or none. Beside devices that are understood, such messages are strangers'.
     public var unopenedMessages: Int { connection.isUp && !connection.hasOpened ? connection.unopened : 0 }
 
     /// Messages on this connection that were signed for another topic or with another key than their device's, that

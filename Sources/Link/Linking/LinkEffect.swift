@@ -7,7 +7,8 @@ public enum LinkEffect: Sendable {
     case connect(address: Address, will: Message)
     /// End the connection and connect again, with a new will: ask with `connecting`.
     case reconnect
-    /// Write a message, sealed and signed as the line wants it; nothing empties the topic. Retained if the address says so. QoS 1.
+    /// Write a message, sealed and signed as the line wants it; nothing empties the topic. Retained if the address says
+    /// so. QoS 1.
     case say(MessageToken, Address, Message?)
     /// Acknowledge a received message: what follows from it is on disk.
     case acknowledge(DeliveryToken)
@@ -33,7 +34,8 @@ public enum LinkEffect: Sendable {
     case store(StoreToken, [Record])
     /// Keep what notifyd will never take, and tell of it.
     case keep(DeadLetter)
-    /// The line has failed, and does nothing more than to tell a second machine of it. Until `end` it wants to be connected.
+    /// The line has failed, and does nothing more than to tell a second machine of it. Until `end` it wants to be
+    /// connected.
     case fail(LinkFailure)
     /// Disconnect, without the will, and do not connect again.
     case end
@@ -106,7 +108,8 @@ public struct DeadLetter: Equatable, Sendable {
 public enum LinkFailure: Equatable, Sendable, CustomStringConvertible {
     /// Rule 9 of docs/link.md.
     case twoMachines
-    /// A journal was restored from a backup while the clock was behind: it gives out numbers that other devices have taken already.
+    /// A journal was restored from a backup while the clock was behind: it gives out numbers that other devices have
+    /// taken already.
     case numbersFellBack
 
     public var description: String {

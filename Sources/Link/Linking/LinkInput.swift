@@ -15,8 +15,8 @@ public enum LinkInput: Sendable {
     case received(Delivery)
     /// The broker has acknowledged a message.
     case acknowledged(MessageToken)
-    /// The broker takes no message whose JSON text is longer than this, in bytes. Before `connected`, and when it has refused one
-    /// because of its length. At least `Message.shortestLimit`.
+    /// The broker takes no message whose JSON text is longer than this, in bytes. Before `connected`, and when it has
+    /// refused one because of its length. At least `Message.shortestLimit`.
     case textLimited(Int)
 
     /// notifyd is there, for the first time or again.

@@ -40,8 +40,8 @@ package struct TokenBucket {
     }
 }
 
-/// The difference of two clocks: the smallest of those seen in the last five to ten minutes. The smallest has the least delay
-/// in it, and an old one says nothing about a clock that was set since.
+/// The difference of two clocks: the smallest of those seen in the last five to ten minutes. The smallest has the least
+/// delay in it, and an old one says nothing about a clock that was set since.
 /// Rule 2 of docs/link.md.
 struct ClockOffset {
     private static let period: Int64 = 300_000_000
@@ -71,7 +71,8 @@ struct ClockOffset {
     }
 }
 
-/// Random delays, and ids of questions. Its seed comes from the shell. The generator is xorshift64*; nothing secret depends on it.
+/// Random delays, and ids of questions. Its seed comes from the shell. The generator is xorshift64*; nothing secret
+/// depends on it.
 struct Jitter {
     private var state: UInt64
 

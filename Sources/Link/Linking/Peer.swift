@@ -4,8 +4,8 @@ import Routing
 /// Another device on the line.
 struct Peer {
     var record: DeviceRecord
-    /// What was not taken yet, below `record.taken`: what is missing, and what notifyd has not answered yet. On disk both are
-    /// the same.
+    /// What was not taken yet, below `record.taken`: what is missing, and what notifyd has not answered yet. On disk
+    /// both are the same.
     var open: RangeSet
     /// What notifyd has not answered yet.
     var pending = RangeSet()

@@ -1,5 +1,6 @@
-/// Ranges of numbers, ascending and apart; each excludes its lower bound and includes its upper one, as `previous` and `number` of
-/// a message do. There are at most `limit` of them: beyond that the two that are closest become one, with what is between them.
+/// Ranges of numbers, ascending and apart; each excludes its lower bound and includes its upper one, as `previous` and
+/// `number` of a message do. There are at most `limit` of them: beyond that the two that are closest become one, with
+/// what is between them.
 public struct RangeSet: Equatable, Sendable {
     /// The numbers above `after`, up to `through`.
     public struct Range: Hashable, Sendable {

@@ -33,8 +33,8 @@ public struct LineRecord: Equatable, Sendable {
     public var first: UInt64
     /// What the broker has acknowledged.
     public var cursor: Cursor
-    /// The highest number of the journal that was ever read. If it lies in a gap between two runs of notifyd, the journal was
-    /// restored from a backup.
+    /// The highest number of the journal that was ever read. If it lies in a gap between two runs of notifyd, the
+    /// journal was restored from a backup.
     public var seen: UInt64
     /// The number of the last connection.
     public var connection: UInt64
@@ -57,8 +57,9 @@ public struct LineRecord: Equatable, Sendable {
         self.version = version
     }
 
-    /// The record after `notifyctl link reset`: under its new name, the device says its whole stream again. Nobody knows what the
-    /// second machine has hidden, and what somebody still misses of the old device nobody answers any more.
+    /// The record after `notifyctl link reset`: under its new name, the device says its whole stream again. Nobody
+    /// knows what the second machine has hidden, and what somebody still misses of the old device nobody answers any
+    /// more.
     public var reset: LineRecord {
         var record = self
         record.cursor = Cursor(scanned: first, said: first)
@@ -70,8 +71,8 @@ public struct LineRecord: Equatable, Sendable {
 
 /// What is known of another device.
 public struct DeviceRecord: Equatable, Sendable {
-    /// How far its stream was in the journal at some time. If the journal is restored to a number above `own`, everything of the
-    /// stream up to `theirs` is still in it.
+    /// How far its stream was in the journal at some time. If the journal is restored to a number above `own`,
+    /// everything of the stream up to `theirs` is still in it.
     public struct Checkpoint: Equatable, Sendable {
         public var own: UInt64
         public var theirs: UInt64
@@ -128,8 +129,8 @@ public struct ValueRecord: Equatable, Sendable {
     }
 }
 
-/// Which of two values of a topic is newer: the later one, and of two at the same time the one with the greater name, bytewise.
-/// Every device decides the same; rule 7 of docs/link.md.
+/// Which of two values of a topic is newer: the later one, and of two at the same time the one with the greater name,
+/// bytewise. Every device decides the same; rule 7 of docs/link.md.
 public struct ValueStamp: Comparable, Hashable, Sendable {
     /// Microseconds since the epoch.
     public var published: Int64

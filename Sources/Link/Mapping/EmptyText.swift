@@ -1,6 +1,6 @@
 extension String {
-    /// Whether it has no letter, no digit and no symbol: white space and punctuation are what a template leaves of a message that has
-    /// nothing of what it names.
+    /// Whether it has no letter, no digit and no symbol: white space and punctuation are what a template leaves of a
+    /// message that has nothing of what it names.
     package var saysNothing: Bool {
         unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {

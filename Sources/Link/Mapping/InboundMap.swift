@@ -146,8 +146,8 @@ public struct MappedEvent: Equatable, Sendable {
 }
 
 extension String {
-    /// The source of events that never leave this device, whatever a map says: what programs show may be a message or a code. It
-    /// begins as that of all events that the link keeps here.
+    /// The source of events that never leave this device, whatever a map says: what programs show may be a message or a
+    /// code. It begins as that of all events that the link keeps here.
     public static let privateSource = "local:desktop"
 
     /// Whether this is the source of such events.

@@ -1,6 +1,7 @@
 import NotifyText
 
-/// A topic filter of MQTT whose levels may have names: `zigbee2mqtt/{room}/door` takes what comes at `zigbee2mqtt/+/door`.
+/// A topic filter of MQTT whose levels may have names: `zigbee2mqtt/{room}/door` takes what comes at
+/// `zigbee2mqtt/+/door`.
 ///
 /// [MQTT 5 section 4.7](https://docs.oasis-open.org/mqtt/mqtt/v5.0/os/mqtt-v5.0-os.html#_Toc3901241)
 public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
@@ -88,8 +89,8 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
         levels.allSatisfy { if case .literal = $0 { true } else { false } }
     }
 
-    /// The captured levels of a topic; `nil` if it does not match. Topics that begin with `$` belong to the broker: only a
-    /// literal level matches theirs.
+    /// The captured levels of a topic; `nil` if it does not match. Topics that begin with `$` belong to the broker:
+    /// only a literal level matches theirs.
     public func captures(of topic: String) -> [(name: String, value: String)]? {
         let parts = topic.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         var captures: [(name: String, value: String)] = []

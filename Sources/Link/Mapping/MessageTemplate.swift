@@ -2,8 +2,9 @@ package import NotifyJSON
 import NotifyText
 
 /// A text with values of a JSON object in it, in the language of [mustache(5)](https://mustache.github.io/mustache.5.html):
-/// `{{name}}`, `{{a.b}}`, `{{.}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`, `{{! a comment }}`. It escapes nothing, and has no
-/// partials and no other braces. The library that notifyd uses needs Foundation, which takes more memory than a bridge has.
+/// `{{name}}`, `{{a.b}}`, `{{.}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`, `{{! a comment }}`. It escapes
+/// nothing, and has no partials and no other braces. The library that notifyd uses needs Foundation, which takes more
+/// memory than a bridge has.
 public struct MessageTemplate: Equatable, Sendable {
     private indirect enum Part: Equatable, Sendable {
         case text(String)
@@ -103,7 +104,8 @@ public struct MessageTemplate: Equatable, Sendable {
 
     /// For a text that tells messages apart: what is left of it where a value is missing would be the same for many.
     ///
-    /// - Returns: the text; `nil` if a name in it, outside of the sections that are left out, has no value or an empty one.
+    /// - Returns: the text; `nil` if a name in it, outside of the sections that are left out, has no value or an empty
+    ///   one.
     /// - Throws: `MapError` if it becomes too long.
     package func renderWhole(_ values: JSON) throws(MapError) -> String? {
         var renderer = Renderer(stack: [values])

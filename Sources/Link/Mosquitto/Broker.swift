@@ -77,10 +77,12 @@ package struct ConnectionOptions: Sendable {
     package var will: Will?
     /// Topic filters, with QoS 1.
     package var subscriptions: [String]
-    /// Filters of parts of what the broker keeps for ``subscriptions``. Where it keeps much, each is subscribed for a while, one after
-    /// the other: a broker throws away what it cannot queue for a client, and mosquitto queues 1,000 messages.
+    /// Filters of parts of what the broker keeps for ``subscriptions``. Where it keeps much, each is subscribed for a
+    /// while, one after the other: a broker throws away what it cannot queue for a client, and mosquitto queues 1,000
+    /// messages.
     package var parts: [String] = []
-    /// A topic that this client may write and has subscribed: an empty message on it tells that a part has come, and is not passed on.
+    /// A topic that this client may write and has subscribed: an empty message on it tells that a part has come, and is
+    /// not passed on.
     package var marker = ""
     /// As many retained messages are much.
     package var keptCount = 500
@@ -98,13 +100,15 @@ package struct ConnectionOptions: Sendable {
     package var isClean = false
     /// How long a session without a connection is kept; MQTT 5 only.
     package var sessionExpiry: Duration = .seconds(7 * 24 * 3600)
-    /// Whether each message is acknowledged only after `BrokerConnection.confirm()`. Until then nothing else is sent or received.
+    /// Whether each message is acknowledged only after `BrokerConnection.confirm()`. Until then nothing else is sent or
+    /// received.
     package var confirmsMessages = false
     /// How long that may take; then the connection ends, and the broker sends the message again.
     package var confirmationTime: Duration = .seconds(20)
     /// The longest payload that is taken.
     package var maximumPayload = 256 << 10
-    /// So much longer messages are still received, without their content, on MQTT 5. On MQTT 3.1.1 those of any length are.
+    /// So much longer messages are still received, without their content, on MQTT 5. On MQTT 3.1.1 those of any length
+    /// are.
     static let excess = 256 << 10
     /// For how long nothing is read, at most, when the owner wants nothing. A broker that is not read from looks dead.
     package var longestPause: Duration = .seconds(20)

@@ -1,7 +1,7 @@
 package import NotifyClient
 
-/// One connection to a broker, from the attempt to its end. Whoever wants to stay connected makes another one after ``ended``,
-/// some time later: each is made anew, so that nothing of an old one is sent on a new one.
+/// One connection to a broker, from the attempt to its end. Whoever wants to stay connected makes another one after
+/// ``ended``, some time later: each is made anew, so that nothing of an old one is sent on a new one.
 ///
 /// What happens is told on a ``WorkLoop``, on which all but connecting is done.
 package final class BrokerConnection: Sendable {
@@ -46,11 +46,11 @@ package final class BrokerConnection: Sendable {
     /// - Parameter afterFlush: whether messages that are not acknowledged are waited for, for at most two seconds.
     package func end(afterFlush: Bool = false) { put(.end(afterFlush: afterFlush)) }
 
-    /// Disconnects, after messages that are not acknowledged, for which it waits for at most ten seconds. The broker does not
-    /// publish the will.
+    /// Disconnects, after messages that are not acknowledged, for which it waits for at most ten seconds. The broker
+    /// does not publish the will.
     ///
-    /// - Parameter endingSession: whether the session on the broker ends too; MQTT 5 only. With MQTT 3.1.1 a connection that
-    ///   ``ConnectionOptions/isClean`` ends it.
+    /// - Parameter endingSession: whether the session on the broker ends too; MQTT 5 only. With MQTT 3.1.1 a connection
+    ///   that ``ConnectionOptions/isClean`` ends it.
     package func disconnect(endingSession: Bool = false) { put(.disconnect(endingSession: endingSession)) }
 }
 

@@ -108,8 +108,8 @@ final class Client: @unchecked Sendable {
         mosquitto_disconnect_v5(pointer, 0, properties)
     }
 
-    /// Closes a socket when the broker has closed its side, or after a second. One that is closed while there is something to read is
-    /// reset, and the broker may not hear what was said last.
+    /// Closes a socket when the broker has closed its side, or after a second. One that is closed while there is
+    /// something to read is reset, and the broker may not hear what was said last.
     private static func linger(_ socket: Int32) {
         shutdown(socket, Int32(SHUT_WR))
         let deadline = Clock.monotonic() + 1_000_000

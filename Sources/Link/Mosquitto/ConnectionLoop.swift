@@ -6,8 +6,9 @@ import Systemd
 
 /// What happens on one connection.
 ///
-/// libmosquitto's own loop ends on errors of TLS, names and passwords, and wakes up every second; here a ``WorkLoop`` waits for the
-/// socket and for one timer. To look up a name, to connect and to take leave are calls that wait, so they have a thread of their own.
+/// libmosquitto's own loop ends on errors of TLS, names and passwords, and wakes up every second; here a ``WorkLoop``
+/// waits for the socket and for one timer. To look up a name, to connect and to take leave are calls that wait, so they
+/// have a thread of their own.
 final class ConnectionLoop: @unchecked Sendable {
     // Proof: everything but `init`, `opening` and `leaving` runs on `loop`.
 
@@ -136,7 +137,8 @@ final class ConnectionLoop: @unchecked Sendable {
         if client.socket < 0 { end = end ?? client.explain(.closed) } else { checkTime() }
         guard let end else { return wait(client) }
         unwatch()
-        // When it is released, it closes the socket: the broker publishes the will, unless it was told that the connection ends.
+        // When it is released, it closes the socket: the broker publishes the will, unless it was told that the
+        // connection ends.
         self.client = nil
         guard end == .asked, isConnected, let farewell else { return attemptEnded(end) }
         onOwnThread { [self] in

@@ -1,4 +1,5 @@
-/// Topics of a server where this user may not write. What goes there waits, and is tried rarely; the other topics go on.
+/// Topics of a server where this user may not write. What goes there waits, and is tried rarely; the other topics go
+/// on.
 public struct ClosedTopics: Equatable, Sendable {
     /// A topic is tried again after a minute, and later once in half an hour.
     static let firstPause: Duration = .seconds(60)

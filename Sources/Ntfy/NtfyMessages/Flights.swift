@@ -1,5 +1,5 @@
-/// Messages that notifyd is asked to take, several at once, in the order in which they came. The cursor follows what is done without
-/// a gap: what is still under way is asked for again after a crash.
+/// Messages that notifyd is asked to take, several at once, in the order in which they came. The cursor follows what is
+/// done without a gap: what is still under way is asked for again after a crash.
 public struct Flights: Sendable {
     private struct Flight: Sendable {
         let ticket: UInt64

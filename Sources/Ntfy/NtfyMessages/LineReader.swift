@@ -1,5 +1,6 @@
-/// Splits a stream of bytes into lines, however they were cut on the way. A line that is too long to be a message is passed over and
-/// counted, and its beginning is told: whoever may publish can make one, and what comes after it is still wanted. One that does not end at all ends the stream.
+/// Splits a stream of bytes into lines, however they were cut on the way. A line that is too long to be a message is
+/// passed over and counted, and its beginning is told: whoever may publish can make one, and what comes after it is
+/// still wanted. One that does not end at all ends the stream.
 ///
 /// What was appended is split piece by piece, so that others have their turn between two pieces.
 public struct LineReader: Sendable {
@@ -20,9 +21,11 @@ public struct LineReader: Sendable {
 
     /// A message of 4 KiB in which every byte is escaped takes 24 KiB, and a server may be set to larger ones.
     public static let maximumBytes = 64 << 10
-    /// No publisher can make a longer line: the head of a request that ntfy takes has 1 MiB, and each byte becomes six at most.
+    /// No publisher can make a longer line: the head of a request that ntfy takes has 1 MiB, and each byte becomes six
+    /// at most.
     public static let endlessBytes = 8 << 20
-    /// So much is told of a line that is too long. The id of a message is its first member, so two such lines differ in it.
+    /// So much is told of a line that is too long. The id of a message is its first member, so two such lines differ in
+    /// it.
     public static let beginningBytes = 1024
     /// A piece has at most so many lines, and at most so many bytes are read for it.
     public static let linesOfPiece = 32

@@ -41,8 +41,8 @@ public struct NtfyEvent: Equatable, Sendable {
 
     // MARK: Names
 
-    /// An event of a message: its id, and before it the sequence id if the publisher has given one. So a claim is said at the server
-    /// without a table.
+    /// An event of a message: its id, and before it the sequence id if the publisher has given one. So a claim is said
+    /// at the server without a table.
     public static func eventID(id: String, sequence: String) -> String {
         id == sequence ? id : sequence + "/" + id
     }

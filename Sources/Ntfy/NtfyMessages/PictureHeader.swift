@@ -1,5 +1,5 @@
-/// What a picture says of itself in its first bytes. A small file may say that it has more pixels than memory has bytes, and who draws
-/// it would believe that.
+/// What a picture says of itself in its first bytes. A small file may say that it has more pixels than memory has
+/// bytes, and who draws it would believe that.
 public struct PictureHeader: Equatable, Sendable {
     public enum Kind: String, Sendable {
         case png, jpeg, gif, webp

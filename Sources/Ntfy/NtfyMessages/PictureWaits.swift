@@ -1,5 +1,5 @@
-/// Messages that wait for their pictures. They have few places of their own: a message that finds none goes without its picture, so
-/// that pictures that never come hold up no other message.
+/// Messages that wait for their pictures. They have few places of their own: a message that finds none goes without its
+/// picture, so that pictures that never come hold up no other message.
 public struct PictureWaits<Item> {
     /// So many pictures are fetched at most.
     public static var maximum: Int { 8 }

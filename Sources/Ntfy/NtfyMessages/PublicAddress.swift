@@ -1,5 +1,5 @@
-/// Whether an address of a machine is one of the public network, so that whoever names it does not reach into this machine or its
-/// neighbourhood.
+/// Whether an address of a machine is one of the public network, so that whoever names it does not reach into this
+/// machine or its neighbourhood.
 public enum PublicAddress {
     /// - Parameter bytes: 4 or 16, in network order.
     public static func isPublic(_ bytes: [UInt8]) -> Bool {

@@ -39,8 +39,8 @@ public struct PublishMap: Equatable, Sendable {
         self.isLinked = isLinked
     }
 
-    /// Whether an event goes out at all: what a server of ntfy has brought never does, nor what is private, and what another device has
-    /// said only if the map says so.
+    /// Whether an event goes out at all: what a server of ntfy has brought never does, nor what is private, and what
+    /// another device has said only if the map says so.
     public func takes(topic: Topic, source: String, via: String) -> Bool {
         guard topics.contains(where: { $0.covers(topic) }),
             !source.utf8.starts(with: ServerAddress.sourcePrefix.utf8), !source.isPrivateSource

@@ -1,5 +1,5 @@
-/// How fast a server is read, so that one that says more than anybody publishes takes neither this machine nor the turns of the other
-/// servers. What comes faster stays in the network.
+/// How fast a server is read, so that one that says more than anybody publishes takes neither this machine nor the
+/// turns of the other servers. What comes faster stays in the network.
 public struct ReadingLimit: Equatable, Sendable {
     /// A server that was away says at once what it has kept.
     public static let lines = 2000

@@ -1,8 +1,8 @@
 import Crypto
 import NotifyText
 
-/// The sequence id under which an event goes out: made of its global name, so that the same event has the same one on every device
-/// and after every restart, and a repeat is an update in place.
+/// The sequence id under which an event goes out: made of its global name, so that the same event has the same one on
+/// every device and after every restart, and a repeat is an update in place.
 public enum SequenceName {
     /// By this a message is told that a bridge like this one has sent.
     public static let prefix = "notifyd-"

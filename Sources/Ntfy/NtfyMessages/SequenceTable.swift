@@ -1,7 +1,7 @@
 import NotifyJSON
 
-/// Which messages of a topic belong to a sequence that the publisher has named, and which sequences were cleared before their messages
-/// came. What has no such name needs no table: its sequence is its id.
+/// Which messages of a topic belong to a sequence that the publisher has named, and which sequences were cleared before
+/// their messages came. What has no such name needs no table: its sequence is its id.
 public struct SequenceTable: Equatable, Sendable {
     /// A sequence.
     public struct Key: Hashable, Sendable {
@@ -59,7 +59,8 @@ public struct SequenceTable: Equatable, Sendable {
         guard message.hasSequence || entries[key] != nil else { return nil }
         var entry = entries[key] ?? Entry()
         let isKnown = entry.messages.contains { $0.id == message.id }
-        // Within a second nobody knows which was first: an end belongs to a message, so to this one if there is no other.
+        // Within a second nobody knows which was first: an end belongs to a message, so to this one if there is no
+        // other.
         let isTheOne = message.time == entry.end && (isKnown || entry.messages.isEmpty)
         let hasEnded = entry.end.map { message.time < $0 } ?? false || isTheOne
         if message.hasSequence, !isKnown {

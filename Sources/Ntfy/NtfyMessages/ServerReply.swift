@@ -2,10 +2,11 @@ import Mapping
 import NotifyJSON
 import NotifyText
 
-/// Tells what a server of ntfy says from what somebody else says in its place, such as the login page of a hotel's network, which answers
-/// every request with 200.
+/// Tells what a server of ntfy says from what somebody else says in its place, such as the login page of a hotel's
+/// network, which answers every request with 200.
 ///
-/// ntfy answers a publish, a clear and a delete with the message that it has made, and an error with its number; `server/server.go` and
+/// ntfy answers a publish, a clear and a delete with the message that it has made, and an error with its number;
+/// `server/server.go` and
 /// `server/errors.go` of ntfy 2.19.
 public enum ServerReply {
     /// What is shown of an answer that is none of ntfy.
@@ -44,8 +45,8 @@ public enum ServerReply {
         return json["code"]?.integer(as: Int.self) != nil && json["error"]?.string != nil
     }
 
-    /// What an answer is, for people: its type and how it begins. Of JSON only the names of some members are told, for their values may be
-    /// those of an event.
+    /// What an answer is, for people: its type and how it begins. Of JSON only the names of some members are told, for
+    /// their values may be those of an event.
     public static func description(of body: [UInt8], type: String) -> String {
         let kind = type.isEmpty ? "no Content-Type" : short(type)
         if body.isEmpty { return "\(kind), empty" }

@@ -1,8 +1,10 @@
 import Mapping
 
-/// The names that a text of a map uses, compared with those that a message has: a text of unknown names alone would be empty.
+/// The names that a text of a map uses, compared with those that a message has: a text of unknown names alone would be
+/// empty.
 enum TemplateNames {
-    /// Names that are not known, each as it is written, in their order. Below ``open`` names everything is known, also in a section.
+    /// Names that are not known, each as it is written, in their order. Below ``open`` names everything is known, also
+    /// in a section.
     static func unknown(in template: MessageTemplate, known: [String], open: Set<String>) -> [String] {
         var unknown: [String] = []
         // Sections in whose elements any name may be.

@@ -5,8 +5,8 @@ import NotifyClient
 import NtfyMessages
 import NtfySettings
 
-/// Does what the buttons of messages are for. What a button does is read from the fields of its event, so that it works after a restart
-/// too.
+/// Does what the buttons of messages are for. What a button does is read from the fields of its event, so that it works
+/// after a restart too.
 actor Buttons {
     private let servers: [NtfySettings.Server]
     private let services: BridgeServices

@@ -2,8 +2,8 @@ import AsyncHTTPClient
 import NIOCore
 import NIOHTTP1
 
-/// Ends a connection that says more informational answers (1xx) than a request can need. The HTTP client passes over any number of them,
-/// until its time for the answer is over.
+/// Ends a connection that says more informational answers (1xx) than a request can need. The HTTP client passes over
+/// any number of them, until its time for the answer is over.
 final class InformationalLimit: ChannelInboundHandler {
     typealias InboundIn = HTTPClientResponsePart
     typealias InboundOut = HTTPClientResponsePart

@@ -11,8 +11,8 @@ extension Intake {
 
     // MARK: Events
 
-    /// Asks notifyd to take an event, and returns when another message may follow. Calls are made in the order of the messages, but
-    /// one that waits for its picture is passed by others.
+    /// Asks notifyd to take an event, and returns when another message may follow. Calls are made in the order of the
+    /// messages, but one that waits for its picture is passed by others.
     func submit(
         _ event: NtfyEvent, of message: NtfyMessage, withPicture: Bool, _ letter: DeadLetter, _ ticket: UInt64
     ) async {
@@ -69,7 +69,8 @@ extension Intake {
 
     // MARK: Waiting
 
-    /// Returns when nothing that came before in the same sequence is under way. What waits there for its picture goes without it.
+    /// Returns when nothing that came before in the same sequence is under way. What waits there for its picture goes
+    /// without it.
     func settle(before ticket: UInt64) async {
         for earlier in flights.earlier(ticket) { endPictureWait(earlier) }
         while flights.earlier(ticket).contains(where: underWay.contains), !isStopped { await answer() }
@@ -122,8 +123,8 @@ extension Intake {
 
     // MARK: Dead letters
 
-    /// Keeps the letter of a message, which is done when it is kept: until then the cursor stays before it. Others do not wait, unless
-    /// too many wait for the disk.
+    /// Keeps the letter of a message, which is done when it is kept: until then the cursor stays before it. Others do
+    /// not wait, unless too many wait for the disk.
     func bury(_ letter: DeadLetter, _ ticket: UInt64) async {
         tell(letter)
         let task = services.loop.task { [services] in

@@ -6,8 +6,8 @@ import NtfyMessages
 import NtfySettings
 import Routing
 
-/// Takes what a server says to notifyd: several messages at once, and what ends one alone. The cursor moves when notifyd has everything
-/// before it on disk, so what is said again after a crash is told by its global name.
+/// Takes what a server says to notifyd: several messages at once, and what ends one alone. The cursor moves when
+/// notifyd has everything before it on disk, so what is said again after a crash is told by its global name.
 actor Intake {
     let server: NtfySettings.Server
     let services: BridgeServices
@@ -153,8 +153,8 @@ actor Intake {
         write()
     }
 
-    /// While messages come, the disk is left to notifyd, which answers when they are on it. A cursor that is a bit old costs a few
-    /// repeats after a crash.
+    /// While messages come, the disk is left to notifyd, which answers when they are on it. A cursor that is a bit old
+    /// costs a few repeats after a crash.
     private func writeLater() {
         timer?.cancel()
         timer = services.loop.perform(after: Self.quietTime) { [self, loop = services.loop] in

@@ -1,8 +1,8 @@
 import Glibc
 import NotifyClient
 
-/// Runs a program as a service of the user's service manager, and says how it has ended. It has a connection to the bus of its own,
-/// for the one signal that it waits for.
+/// Runs a program as a service of the user's service manager, and says how it has ended. It has a connection to the bus
+/// of its own, for the one signal that it waits for.
 struct OpeningUnit: Sendable {
     /// What has become of the program.
     enum Result {

@@ -105,7 +105,8 @@ extension Outlet {
 
     private func send(_ event: Waiting) async throws {
         try await client.waitForTurn()
-        // From now on, a claim is told after it. Its row is read again: only now is it known whether there was one before.
+        // From now on, a claim is told after it. Its row is read again: only now is it known whether there was one
+        // before.
         let wasSending = sent[event.key]?.state == .sending
         sent.begin(event.key, source: event.source, eventID: event.eventID, at: SystemClock.wall)
         guard let row = try await row(event.number), Self.isNews(row), let outgoing = OutgoingMessage.Event(row) else {
@@ -138,7 +139,8 @@ extension Outlet {
         return page.rows.first.flatMap { $0.number == number ? $0 : nil }
     }
 
-    /// Whether the server has a message that was about to be sent when the bridge was killed. If it does not say, it has not.
+    /// Whether the server has a message that was about to be sent when the bridge was killed. If it does not say, it
+    /// has not.
     private func isThere(_ key: SentTable.Key) async throws -> Bool {
         let since = max((sent[key]?.at ?? 0) / 1_000_000 - 60, 0)
         do {
@@ -180,7 +182,8 @@ extension Outlet {
         switch (job, failure) {
         case (.end(_, let key, _, _), .forbidden), (.end(_, let key, _, _), .missing),
             (.end(_, let key, _, _), .rejected):
-            // An old server knows no clear, and some topics are only for reading. What is at stake is a notification that stays.
+            // An old server knows no clear, and some topics are only for reading. What is at stake is a notification
+            // that stays.
             services.logger.notice(
                 "A claim cannot be said to the server",
                 metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])

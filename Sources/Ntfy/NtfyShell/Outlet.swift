@@ -5,8 +5,8 @@ import NtfyMessages
 import NtfySettings
 import Routing
 
-/// Tells a server what nobody has seen here, and what somebody has. It follows the rows of the journal; on disk is the number up to
-/// which everything is done, so that after a crash the rest is read again.
+/// Tells a server what nobody has seen here, and what somebody has. It follows the rows of the journal; on disk is the
+/// number up to which everything is done, so that after a crash the rest is read again.
 actor Outlet {
     let client: ServerClient
     let services: BridgeServices

@@ -1,7 +1,8 @@
 import NotifyClient
 
-/// Has the portal of the desktop open an address, and says what became of it. The call is answered when the request begins, and the
-/// signal `Response` says how it has ended. It has a connection to the bus of its own, for that one signal.
+/// Has the portal of the desktop open an address, and says what became of it. The call is answered when the request
+/// begins, and the signal `Response` says how it has ended. It has a connection to the bus of its own, for that one
+/// signal.
 ///
 /// [org.freedesktop.portal.Request](https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.Request.html)
 struct PortalOpening {

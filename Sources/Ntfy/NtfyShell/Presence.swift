@@ -1,8 +1,9 @@
 import Glibc
 import NotifyClient
 
-/// Whether nobody is at this machine: all sessions of the user at a seat are locked or idle; org.freedesktop.login1(5). It is asked
-/// when it matters. Without a system bus, logind or such a session somebody counts as being there, as for notifyd itself.
+/// Whether nobody is at this machine: all sessions of the user at a seat are locked or idle; org.freedesktop.login1(5).
+/// It is asked when it matters. Without a system bus, logind or such a session somebody counts as being there, as for
+/// notifyd itself.
 struct Presence: Sendable {
     private static let name = "org.freedesktop.login1"
     private static let path = "/org/freedesktop/login1"

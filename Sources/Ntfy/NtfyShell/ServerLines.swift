@@ -22,8 +22,9 @@ struct ServerAnswer: Sendable {
     var lines: ServerLines { ServerLines(self) }
 }
 
-/// The lines of an answer, piece by piece. An answer whose first line is none of ntfy is that of somebody else. They are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server
-/// says meanwhile stays in the network.
+/// The lines of an answer, piece by piece. An answer whose first line is none of ntfy is that of somebody else. They
+/// are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server says meanwhile stays in the
+/// network.
 struct ServerLines {
     private var iterator: HTTPClientResponse.Body.AsyncIterator
     private let pace: ServerPace

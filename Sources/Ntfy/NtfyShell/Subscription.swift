@@ -4,7 +4,8 @@ import NotifyClient
 import NtfyMessages
 import NtfySettings
 
-/// The stream of a server: connected again whenever it ends, and after each connection swept for what a stream may miss.
+/// The stream of a server: connected again whenever it ends, and after each connection swept for what a stream may
+/// miss.
 struct Subscription: Sendable {
     let client: ServerClient
     let intake: Intake
@@ -23,7 +24,8 @@ struct Subscription: Sendable {
 
     private var name: String { client.settings.address.name }
 
-    /// A message is sent to those who listen before it is kept for those who ask: who connects in between hears it only later.
+    /// A message is sent to those who listen before it is kept for those who ask: who connects in between hears it only
+    /// later.
     private static let sweepDelay: Duration = .seconds(2)
     /// An answer that is no stream ends within this time.
     private static let pollPatience: Duration = .seconds(300)

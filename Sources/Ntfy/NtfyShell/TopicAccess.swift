@@ -3,8 +3,8 @@ import NotifyClient
 import NtfyMessages
 import NtfySettings
 
-/// Which topics of a server may be read. One that may not spoils a stream of all of them, so that each is asked for alone then, and the
-/// others are listened to.
+/// Which topics of a server may be read. One that may not spoils a stream of all of them, so that each is asked for
+/// alone then, and the others are listened to.
 actor TopicAccess {
     private let client: ServerClient
     private let status: BridgeStatus

@@ -2,8 +2,8 @@ import NotifyClient
 
 /// Starts notifyd, and reports early if that fails.
 ///
-/// systemd does not tell the bus that a unit has failed. A caller waits until its call times out, and so does every other caller
-/// meanwhile, even after the unit was repaired. So this asks the service manager, if there is one.
+/// systemd does not tell the bus that a unit has failed. A caller waits until its call times out, and so does every
+/// other caller meanwhile, even after the unit was repaired. So this asks the service manager, if there is one.
 struct Activation {
     /// The name of an error whose message is complete.
     static let failure = "org.notifyd.notifyctl.ActivationFailed"
@@ -13,8 +13,8 @@ struct Activation {
     let address: String
 
     /// - Parameter starting: if false, it only finds out why notifyd does not run.
-    /// - Throws: `notReachable` or `timedOut`, if it is known why notifyd does not start. Otherwise the next call reports the
-    ///   error.
+    /// - Throws: `notReachable` or `timedOut`, if it is known why notifyd does not start. Otherwise the next call
+    ///   reports the error.
     func perform(starting: Bool) async throws(NotifyError) {
         let connection = try await Connection.open(address)
         defer { connection.close() }

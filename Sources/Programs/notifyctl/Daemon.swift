@@ -25,8 +25,8 @@ enum Daemon {
 
     /// Runs a notifyd to its end.
     ///
-    /// - Returns: its exit code, and its lines: its output if the code is 0, otherwise its errors. There is one at least: every
-    ///   notifyd says something.
+    /// - Returns: its exit code, and its lines: its output if the code is 0, otherwise its errors. There is one at
+    ///   least: every notifyd says something.
     static func run(
         _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.currentEnvironment,
         within limit: Duration = .seconds(60)

@@ -41,8 +41,8 @@ struct EventEnvironment {
         return result
     }
 
-    /// Names are in capitals, with `_` for other characters, as for the commands of buttons. If two names become the same,
-    /// the first counts.
+    /// Names are in capitals, with `_` for other characters, as for the commands of buttons. If two names become the
+    /// same, the first counts.
     private static func fields(of event: Event) -> [(name: String, value: String)] {
         var names: Set<String> = []
         var result: [(name: String, value: String)] = []

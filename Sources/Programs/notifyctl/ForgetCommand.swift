@@ -112,8 +112,8 @@ struct ForgetCommand: AsyncParsableCommand {
 }
 
 extension HistoryReader {
-    /// The last event before the first one that was published at a time or later; 0 if there is none. Later events may have been
-    /// published before it, if their publishers say so.
+    /// The last event before the first one that was published at a time or later; 0 if there is none. Later events may
+    /// have been published before it, if their publishers say so.
     ///
     /// - Parameter moment: microseconds since the epoch.
     fileprivate func last(before moment: Int64) async throws(NotifyError) -> EventID {

@@ -9,7 +9,8 @@ enum Learning {
     static let times: ClosedRange<Duration> = .seconds(1)...Duration.seconds(600)
     static let usualTime: Duration = .seconds(60)
 
-    /// The number of captures of a topic; `nil` if it is not one, which `requirePattern` tells as the other commands do.
+    /// The number of captures of a topic; `nil` if it is not one, which `requirePattern` tells as the other commands
+    /// do.
     ///
     /// - Throws: if there are more than can be filled.
     static func captures(of topic: String) throws -> Int? {

@@ -121,7 +121,8 @@ struct ListenCommand: AsyncParsableCommand {
                 }
             }
         }
-        // Events that arrive while a command runs are held, so that their banners do not appear before they are handled.
+        // Events that arrive while a command runs are held, so that their banners do not appear before they are
+        // handled.
         let (queue, continuation) = AsyncStream.makeStream(of: (Event, ClaimAnswer?).self)
         let handled = Locked(HandledEvents())
         async let running: Void = run(exec, for: queue, handled, texts, listing)
@@ -170,7 +171,8 @@ struct ListenCommand: AsyncParsableCommand {
         }
     }
 
-    /// Runs the command for one event after the other. Events that are still held when notifyctl ends get their banners.
+    /// Runs the command for one event after the other. Events that are still held when notifyctl ends get their
+    /// banners.
     private func run(
         _ exec: String, for events: AsyncStream<(Event, ClaimAnswer?)>, _ handled: Locked<HandledEvents>,
         _ texts: BannerTexts, _ listing: Listing

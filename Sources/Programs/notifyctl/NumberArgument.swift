@@ -2,7 +2,8 @@ import ArgumentParser
 import NotifyClient
 import Routing
 
-/// Numbers on the command line. Options take them `.unconditional`, so that the error of a negative number names the range.
+/// Numbers on the command line. Options take them `.unconditional`, so that the error of a negative number names the
+/// range.
 enum NumberArgument {
     /// - Parameter what: such as “a number of events”.
     static func parse<Number: FixedWidthInteger & Sendable>(

@@ -1,7 +1,7 @@
 import NotifyClient
 
-/// Writes elements in the order in which they arrive, each with the text of a banner if it needs one. Whoever puts an element
-/// does not wait for its text, unless many are on their way.
+/// Writes elements in the order in which they arrive, each with the text of a banner if it needs one. Whoever puts an
+/// element does not wait for its text, unless many are on their way.
 final class OrderedOutput<Element: Sendable>: Sendable {
     private typealias Entry = (element: Element, text: Task<BannerText?, Never>?)
 

@@ -1,8 +1,8 @@
 import NotifyClient
 import NotifyJSON
 
-/// The latencies of the claims that answered the newest events, in total and by claimant. A screen that is opened a minute after
-/// an event, or a claim in the inbox by then, closes its banner, but does not answer it.
+/// The latencies of the claims that answered the newest events, in total and by claimant. A screen that is opened a
+/// minute after an event, or a claim in the inbox by then, closes its banner, but does not answer it.
 struct RecentClaims: Sendable {
     struct Answer: Sendable {
         let id: EventID
@@ -24,7 +24,8 @@ struct RecentClaims: Sendable {
     /// The programs of claimants, by unique name.
     private let programs: [String: String]
 
-    /// Reads the answers to the newest events. Empty if the daemon cannot read its journal, so that `status` still works.
+    /// Reads the answers to the newest events. Empty if the daemon cannot read its journal, so that `status` still
+    /// works.
     static func answers(_ client: NotifyClient) async -> [Answer] {
         do {
             let history = HistoryReader(client: client, topic: "/")

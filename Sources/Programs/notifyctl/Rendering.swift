@@ -117,7 +117,8 @@ struct ClaimAnswer: Sendable {
 extension Outcome {
     /// The outcome, then its details.
     ///
-    /// - Parameter confirmed: how long after publishing the claim was confirmed, if it was provisional and that is known.
+    /// - Parameter confirmed: how long after publishing the claim was confirmed, if it was provisional and that is
+    ///   known.
     func line(confirmed: Duration? = nil) -> String {
         ([Terminal.plain(kind.rawValue)] + details(confirmed: confirmed)).joined(separator: " ")
     }

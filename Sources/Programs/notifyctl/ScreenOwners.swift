@@ -33,8 +33,8 @@ struct ScreenOwners: Sendable {
         FileFacts.text(of: "/proc/\(process)/comm").map { String($0.prefix { $0 != "\n" }) }
     }
 
-    /// The unit of the user's service manager in the text of `/proc/PID/cgroup`, as sd_pid_get_user_unit(3) finds it: the first
-    /// part of the path after the manager that is not a slice.
+    /// The unit of the user's service manager in the text of `/proc/PID/cgroup`, as sd_pid_get_user_unit(3) finds it:
+    /// the first part of the path after the manager that is not a slice.
     static func userUnit(inControlGroup text: String) -> String? {
         let line = text.split(separator: "\n").first { $0.contains("::") || $0.contains(":name=systemd:") }
         let parts = line?.split(separator: "/").drop { !($0.hasPrefix("user@") && $0.hasSuffix(".service")) } ?? []

@@ -183,8 +183,8 @@ struct SendCommand: AsyncParsableCommand {
         ).run()
     }
 
-    /// What the daemon knows about an event without an announced outcome; `nil` if it does not answer. The call does not start
-    /// the daemon.
+    /// What the daemon knows about an event without an announced outcome; `nil` if it does not answer. The call does
+    /// not start the daemon.
     private func state(of id: EventID, _ client: NotifyClient) async -> String? {
         let explanation: Explanation
         do throws(NotifyError) {
@@ -196,8 +196,8 @@ struct SendCommand: AsyncParsableCommand {
         return (explanation.outcome.map { "It was already \($0): " } ?? "") + Terminal.plain(explanation.reason)
     }
 
-    /// What the signal cannot say of the claim that decided an event: when a provisional one was confirmed, after publishing, and
-    /// the program of a claimant that the daemon had not met before.
+    /// What the signal cannot say of the claim that decided an event: when a provisional one was confirmed, after
+    /// publishing, and the program of a claimant that the daemon had not met before.
     private func claim(of outcome: Outcome, _ client: NotifyClient) async -> (confirmed: Duration?, program: String?) {
         let isConfirmed = outcome.form == "ClaimProvisionally"
         guard outcome.kind == .claimed, isConfirmed || outcome.program == nil,

@@ -35,11 +35,11 @@ struct UsageError: Error {
     /// Commands with a text among their arguments.
     static let commandsOfTexts: Set = ["send"]
 
-    /// Rejects an argument such as `-5`, which the parser takes for options: `-1h` would print the help. And an unknown option
-    /// where the parser says that an argument is missing.
+    /// Rejects an argument such as `-5`, which the parser takes for options: `-1h` would print the help. And an unknown
+    /// option where the parser says that an argument is missing.
     ///
-    /// - Parameter message: the parser's error. Without one, an argument after an option is not rejected, because it may be the
-    ///   value of the option.
+    /// - Parameter message: the parser's error. Without one, an argument after an option is not rejected, because it
+    ///   may be the value of the option.
     static func check(
         _ arguments: ArraySlice<String>, rejectedWith message: String? = nil
     ) throws(UsageError) {

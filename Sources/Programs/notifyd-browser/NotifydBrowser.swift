@@ -6,8 +6,8 @@ import TOMLTables
 import TabRules
 import UserFiles
 
-/// The native-messaging host that browsers start; notifyd-browser(8). Without ArgumentParser, Foundation and concurrency, which
-/// would need more memory than all the rest.
+/// The native-messaging host that browsers start; notifyd-browser(8). Without ArgumentParser, Foundation and
+/// concurrency, which would need more memory than all the rest.
 @main
 enum NotifydBrowser {
     /// The configuration is bad.

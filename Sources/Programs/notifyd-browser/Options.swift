@@ -24,7 +24,8 @@ enum Options: Equatable {
     /// - Parameter arguments: without the name of the program.
     init(_ arguments: some Sequence<String>) throws(UsageMistake) {
         var rest = ArraySlice(Array(arguments))
-        // Who calls: Chromium names the extension's origin, and Firefox the manifest and the extension. More may follow.
+        // Who calls: Chromium names the extension's origin, and Firefox the manifest and the extension. More may
+        // follow.
         if let caller = rest.first,
             caller.hasPrefix("chrome-extension://") || caller.hasPrefix("/") && caller.hasSuffix(".json")
         {

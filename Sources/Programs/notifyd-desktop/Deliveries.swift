@@ -5,8 +5,8 @@ import NotifyClient
 
 /// What notifyd is told. What it does not take now waits in memory, and goes first when it does.
 ///
-/// All calls may be repeated: events and claims have names. Those about one banner follow each other, each when the one before is
-/// answered; the others do not wait for them.
+/// All calls may be repeated: events and claims have names. Those about one banner follow each other, each when the one
+/// before is answered; the others do not wait for them.
 final class Deliveries: @unchecked Sendable {
     // Proof: everything runs on the loop of the bridge.
 

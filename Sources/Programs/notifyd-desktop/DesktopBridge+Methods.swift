@@ -5,7 +5,8 @@ import NotifyClient
 import Routing
 import UserFiles
 
-/// `org.notifyd.Desktop1`, for `notifyctl desktop` and `notifyctl doctor`. systemd/org.notifyd.Desktop1.xml is its contract.
+/// `org.notifyd.Desktop1`, for `notifyctl desktop` and `notifyctl doctor`. systemd/org.notifyd.Desktop1.xml is its
+/// contract.
 extension DesktopBridge {
     private static let interface = "org.notifyd.Desktop1"
     private static let longestWait: UInt32 = 600_000

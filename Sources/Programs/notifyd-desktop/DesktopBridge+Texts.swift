@@ -64,8 +64,8 @@ extension DesktopBridge {
 
     /// notifyd deletes no single events, but those at and below a topic from the oldest on.
     ///
-    /// - Returns: the event before the first one that stays, because its time is not over or it is another program's; 0 if that is
-    ///   the oldest; `nil` if notifyd has not answered.
+    /// - Returns: the event before the first one that stays, because its time is not over or it is another program's; 0
+    ///   if that is the oldest; `nil` if notifyd has not answered.
     private func lastDeletable(at topic: String, upTo last: UInt64, _ now: Duration) async -> UInt64? {
         var deletable: UInt64 = 0
         while deletable < last {
@@ -115,7 +115,8 @@ extension DesktopBridge {
 
     // MARK: In front
 
-    /// Whether a window of the program has the keyboard, in a session that is neither locked nor idle: notifyd-focus and notifyd say so.
+    /// Whether a window of the program has the keyboard, in a session that is neither locked nor idle: notifyd-focus
+    /// and notifyd say so.
     func isInFront(_ notice: Notice) async -> Bool {
         let focus = "org.notifyd.Focus1"
         let call = Message.call("Get", of: focus, at: "/org/notifyd/Focus1", on: focus, autoStart: false)

@@ -6,14 +6,15 @@ import Routing
 import Systemd
 import TOMLTables
 
-/// Brings the notifications of ordinary programs to notifyd: each is an event whose banner the desktop shows already, and whose
-/// outcome closes it. ``Observer`` decides, this does: the desktop's side is a ``ServerLink``, notifyd's are ``Deliveries`` and the
-/// rows of its journal.
+/// Brings the notifications of ordinary programs to notifyd: each is an event whose banner the desktop shows already,
+/// and whose outcome closes it. ``Observer`` decides, this does: the desktop's side is a ``ServerLink``, notifyd's are
+/// ``Deliveries`` and the rows of its journal.
 ///
 /// Another way in than observing is the ``Portal``.
 @main
 final class DesktopBridge: Bridge, @unchecked Sendable {
-    // Proof: everything runs on the loop of the services, on which the library runs a bridge; stored properties are used there only.
+    // Proof: everything runs on the loop of the services, on which the library runs a bridge; stored properties are
+    // used there only.
 
     static let name = "desktop"
     static let abstract = "Makes events of the notifications that programs show by themselves."

@@ -57,8 +57,8 @@ extension Notice {
         ]
     }
 
-    /// Reads what a program of GTK gives to `AddNotification` of `org.gtk.Notifications`: the application, its name for it and the
-    /// notification.
+    /// Reads what a program of GTK gives to `AddNotification` of `org.gtk.Notifications`: the application, its name for
+    /// it and the notification.
     init(app: String, gtk notification: [String: BusValue]) {
         self.init()
         self.app = app

@@ -4,8 +4,9 @@ import Logging
 import NotifyBridge
 import NotifyClient
 
-/// The side of the bus where the notification server is. What programs and the server say to each other is seen by a monitor, a
-/// connection that sends nothing; Plasma tells a watcher instead. Banners are closed, and shown, on a connection of its own.
+/// The side of the bus where the notification server is. What programs and the server say to each other is seen by a
+/// monitor, a connection that sends nothing; Plasma tells a watcher instead. Banners are closed, and shown, on a
+/// connection of its own.
 final class ServerLink: @unchecked Sendable {
     // Proof: everything runs on the loop of the bridge; `bus` and `busID` are written once, before `open` returns.
 
@@ -115,7 +116,8 @@ final class ServerLink: @unchecked Sendable {
         change.yield()
     }
 
-    /// A name has another owner. The monitor's word counts, because it comes in order with everything else that it sees.
+    /// A name has another owner. The monitor's word counts, because it comes in order with everything else that it
+    /// sees.
     private func noteOwner(_ message: Message, byMonitor: Bool) {
         guard message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3,
             let name = message.arguments[0].string, let owner = message.arguments[2].string

@@ -5,8 +5,8 @@ import TOMLTables
 import WindowRules
 import WindowWatching
 
-/// The command line. The event loop owns the main thread. Without ArgumentParser, which brings Foundation, and would take more
-/// memory than all the rest.
+/// The command line. The event loop owns the main thread. Without ArgumentParser, which brings Foundation, and would
+/// take more memory than all the rest.
 @main
 enum NotifydFocus {
     static func main() {

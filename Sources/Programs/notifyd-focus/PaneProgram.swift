@@ -8,8 +8,8 @@ import WindowWatching
 /// Keeps the program's objects until the process ends. Only the main thread writes it.
 nonisolated(unsafe) private var running: AnyObject?
 
-/// The process that holds screens for the panes of a tmux, as long as that runs. tmux shows its user what such a process writes and
-/// that it has failed, so it does neither.
+/// The process that holds screens for the panes of a tmux, as long as that runs. tmux shows its user what such a
+/// process writes and that it has failed, so it does neither.
 struct PaneProgram {
     let server: TmuxServer
     let address: String?

@@ -3,8 +3,8 @@ import Systemd
 
 /// Tells sandboxed callers from others: titles of windows are none of their business.
 ///
-/// A sandbox is one of Flatpak (it has a file in its root) or of Snap (by the control group). Whoever cannot be looked at counts
-/// as sandboxed.
+/// A sandbox is one of Flatpak (it has a file in its root) or of Snap (by the control group). Whoever cannot be looked
+/// at counts as sandboxed.
 final class SandboxCheck {
     private static let timeout = Duration.seconds(5)
 

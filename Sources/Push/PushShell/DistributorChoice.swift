@@ -1,7 +1,7 @@
 /// Which distributor is to have an endpoint. A plain value: who is there goes in.
 ///
-/// An endpoint belongs to the distributor that has given its address, because its sender knows only that address. Another one gets it
-/// only if the configuration names it; of a new endpoint, the only one there is.
+/// An endpoint belongs to the distributor that has given its address, because its sender knows only that address.
+/// Another one gets it only if the configuration names it; of a new endpoint, the only one there is.
 struct DistributorChoice: Equatable, Sendable {
     /// The one of the configuration.
     var configured: String?

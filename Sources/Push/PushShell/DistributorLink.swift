@@ -5,8 +5,8 @@ import WebPush
 
 /// The side of the bus where distributors are: a connection of its own, which owns the name of the connector.
 ///
-/// It knows at every message who owns the names of distributors: notices about owners and calls arrive in the order in which the
-/// bus has sent them.
+/// It knows at every message who owns the names of distributors: notices about owners and calls arrive in the order in
+/// which the bus has sent them.
 final class DistributorLink: Sendable {
     /// The name under which distributors know this program. A distributor may forget those that the bus cannot start.
     static let service = "org.notifyd.UnifiedPush"
@@ -30,7 +30,8 @@ final class DistributorLink: Sendable {
     ///   - address: of the bus.
     ///   - loop: where calls are delivered.
     ///   - onOwners: runs when a distributor has come or gone.
-    ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller owns. Of its arguments,
+    ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller
+    ///   owns. Of its arguments,
     ///     it has as much as is looked at.
     ///   - onLoss: runs once when the connection is lost, with the reason.
     static func open(
@@ -122,7 +123,8 @@ final class DistributorLink: Sendable {
 }
 
 extension IncomingCall {
-    /// With as much of its arguments as is looked at: many calls may wait, and each may have megabytes. What is too long stays so.
+    /// With as much of its arguments as is looked at: many calls may wait, and each may have megabytes. What is too
+    /// long stays so.
     fileprivate var trimmed: IncomingCall {
         guard message.signature == "a{sv}", let arguments = message.arguments.first?.entries else {
             return replacing([])

@@ -1,7 +1,7 @@
 import NotifyBridge
 
-/// A registration that has no use any more, and that its distributor does not know of yet: its endpoint was removed, or belongs to
-/// another distributor. It is kept on disk until it is ended.
+/// A registration that has no use any more, and that its distributor does not know of yet: its endpoint was removed, or
+/// belongs to another distributor. It is kept on disk until it is ended.
 struct FormerRegistration: Equatable, Sendable {
     let token: String
     /// The name on the bus.

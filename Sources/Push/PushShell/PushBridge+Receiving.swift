@@ -44,7 +44,8 @@ extension PushBridge {
         // The one that was asked last comes first: a program may own several names.
         var current = [asked, endpoint.distributor].first(where: delivered.distributors.contains)
         if asked.isEmpty, endpoint.distributor.isEmpty {
-            // It was asked by an earlier run, which ended before it wrote down whom it had asked. Nobody else knows the token.
+            // It was asked by an earlier run, which ended before it wrote down whom it had asked. Nobody else knows the
+            // token.
             current = delivered.distributors.min()
         }
         let isFormer = former.contains { $0.token == token && delivered.distributors.contains($0.distributor) }
@@ -61,8 +62,9 @@ extension PushBridge {
         }
     }
 
-    /// A message for an endpoint that is not in the state: nobody can decrypt it. Of an endpoint that was removed here the distributor
-    /// has not heard yet, and that is well. Another one was lost with the state: that is told, and the registration is ended.
+    /// A message for an endpoint that is not in the state: nobody can decrypt it. Of an endpoint that was removed here
+    /// the distributor has not heard yet, and that is well. Another one was lost with the state: that is told, and the
+    /// registration is ended.
     private func noteUnknown(_ token: String, _ distributors: Set<String>) {
         guard !removed.contains(token), !former.contains(where: { $0.token == token }) else { return }
         unknownMessages += 1

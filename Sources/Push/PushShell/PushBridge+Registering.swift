@@ -85,7 +85,8 @@ extension PushBridge {
         }
     }
 
-    /// A distributor that was there and has ended may be restarting, or its user has stopped it: it is not started again at once.
+    /// A distributor that was there and has ended may be restarting, or its user has stopped it: it is not started
+    /// again at once.
     ///
     /// - Returns: how long it has yet to come back by itself; `nil` if it is to be started.
     private func timeToComeBack(_ name: String) -> Duration? {

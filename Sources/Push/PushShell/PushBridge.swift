@@ -6,9 +6,9 @@ public import TOMLTables
 
 /// The connector of [UnifiedPush](https://unifiedpush.org) (D-Bus specification 0.3.0, version 2): `notifyd-unifiedpush`.
 ///
-/// What a distributor delivers is answered when it is on disk: in the journal of notifyd or, while notifyd takes nothing, in the
-/// store of the bridge. Repeats are told by the digest of the message: who delivers again delivers the same bytes, and an id
-/// could be used for another message.
+/// What a distributor delivers is answered when it is on disk: in the journal of notifyd or, while notifyd takes
+/// nothing, in the store of the bridge. Repeats are told by the digest of the message: who delivers again delivers the
+/// same bytes, and an id could be used for another message.
 public actor PushBridge: Bridge {
     public static let name = "unifiedpush"
     public static let abstract = "Takes pushes of UnifiedPush and Web Push in as events."

@@ -11,8 +11,8 @@ struct PushEndpoint: Sendable {
     let name: String
     /// Its events are there or below.
     let topic: Topic
-    /// By which the distributor and this program call it. Who knows it could pretend to be the distributor, if not for the name on
-    /// the bus.
+    /// By which the distributor and this program call it. Who knows it could pretend to be the distributor, if not for
+    /// the name on the bus.
     let token: String
     /// Tells the names of its events from those of an endpoint that had the same name before.
     let generation: String

@@ -2,8 +2,8 @@ import Logging
 import NotifyBridge
 import NotifyClient
 
-/// Messages on disk that notifyd did not take, because it was away or full. Distributors deliver once, and most do not deliver again
-/// when they are refused.
+/// Messages on disk that notifyd did not take, because it was away or full. Distributors deliver once, and most do not
+/// deliver again when they are refused.
 final class PushSpool: Sendable {
     private struct State {
         /// The keys of records that are on disk, the oldest first.

@@ -1,8 +1,8 @@
 import Crypto
 
 /// The key by which a push server knows the sender: [VAPID](https://www.rfc-editor.org/rfc/rfc8292). Its public half is given at the
-/// registration. From then on the push server takes messages only from who signs with the private half; a receiver never sees
-/// the signature.
+/// registration. From then on the push server takes messages only from who signs with the private half; a receiver
+/// never sees the signature.
 public struct ServerKey: Sendable {
     /// An uncompressed point of P-256, 65 bytes.
     public let publicKey: [UInt8]

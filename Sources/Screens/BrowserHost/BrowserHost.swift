@@ -19,7 +19,8 @@ package final class BrowserHost {
     private var writer: FrameWriter?
     private var rules: RulesFile
     private var pages = PageCache()
-    /// What was read. Memory that nothing was written to is not taken, so that it needs as much as the longest message has had.
+    /// What was read. Memory that nothing was written to is not taken, so that it needs as much as the longest message
+    /// has had.
     private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4 + FrameReader.longest, alignment: 1)
     /// `nil` until the browser has sent its tabs.
     private var tabs: [Tab]?
@@ -34,8 +35,8 @@ package final class BrowserHost {
     /// Until when reports wait after the last one; microseconds of the monotonic clock.
     private var quietUntil: Int64 = 0
     /// The longest time that a report waits, in microseconds. Each wakes the browser. notifyd answers in less than a
-    /// millisecond, and a report before that would be out of date at once; so would one for each of many tabs that somebody
-    /// passes on the way to another.
+    /// millisecond, and a report before that would be out of date at once; so would one for each of many tabs that
+    /// somebody passes on the way to another.
     private static let longestWait: Int64 = 100_000
 
     /// - Parameters:

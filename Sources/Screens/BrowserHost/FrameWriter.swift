@@ -1,8 +1,8 @@
 import Glibc
 import Systemd
 
-/// Writes messages to a browser without waiting for it. Each message says everything, so of those that the browser has not
-/// taken only the newest is kept.
+/// Writes messages to a browser without waiting for it. Each message says everything, so of those that the browser has
+/// not taken only the newest is kept.
 final class FrameWriter {
     private let descriptor: CInt
     /// The rest of the frame that is being written.

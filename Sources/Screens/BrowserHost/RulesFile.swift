@@ -2,7 +2,8 @@ import Glibc
 package import TOMLTables
 package import TabRules
 
-/// The rules, read again after browser.toml has changed. It is looked at when a tab changes, so that nothing wakes the host.
+/// The rules, read again after browser.toml has changed. It is looked at when a tab changes, so that nothing wakes the
+/// host.
 package struct RulesFile {
     private struct Version: Equatable {
         let file: UInt

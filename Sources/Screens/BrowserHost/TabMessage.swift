@@ -12,7 +12,8 @@ package enum TabMessage {
     package static func parse(_ bytes: [UInt8]) throws(FrameError) -> [Tab] {
         let message: JSON
         do throws(JSONError) {
-            // A page may have half a surrogate pair in what it says, and must not keep other tabs from being understood.
+            // A page may have half a surrogate pair in what it says, and must not keep other tabs from being
+            // understood.
             message = try JSONParser.parse(bytes, repairsHalfPairs: true)
         } catch {
             throw FrameError("a message is not JSON: \(error)")

@@ -61,8 +61,8 @@ package struct LockerProgram {
     /// counts: in doubt the screen is locked.
     ///
     /// - Parameters:
-    ///   - environment: `/proc/PID/environ`; `nil`: it cannot be read, as that of a program with the rights of its owner.
-    ///   - runtimeFolder: `XDG_RUNTIME_DIR` of this session.
+    ///   - environment: `/proc/PID/environ`; `nil`: it cannot be read, as that of a program with the rights of its
+    ///   owner. - runtimeFolder: `XDG_RUNTIME_DIR` of this session.
     package static func isHere(_ environment: String?, runtimeFolder: String?) -> Bool {
         let name = "XDG_RUNTIME_DIR="
         guard let variable = environment?.split(separator: "\0").first(where: { $0.hasPrefix(name) }) else {

@@ -1,14 +1,14 @@
 package import Routing
 package import Systemd
 
-/// Holds screens at notifyd: it opens, changes and closes what differs from what is wanted, and opens all again when notifyd
-/// has restarted. It starts no notifyd.
+/// Holds screens at notifyd: it opens, changes and closes what differs from what is wanted, and opens all again when
+/// notifyd has restarted. It starts no notifyd.
 ///
-/// The screens are leases of the connection: they end with it, and so with the process. Whoever owns the connection handles its
-/// end.
+/// The screens are leases of the connection: they end with it, and so with the process. Whoever owns the connection
+/// handles its end.
 ///
-/// Its calls have no timeout: a screen whose reply is given up would stay open unseen. The reply comes, or notifyd leaves the
-/// bus.
+/// Its calls have no timeout: a screen whose reply is given up would stay open unseen. The reply comes, or notifyd
+/// leaves the bus.
 package final class ScreenHolder {
     private static let name = "org.notifyd.Router1"
     private static let path = "/org/notifyd/Router1"

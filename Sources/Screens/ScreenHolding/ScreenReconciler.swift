@@ -1,7 +1,7 @@
 package import Routing
 
-/// Decides which screens are opened, changed and closed so that what is held is what is wanted. No bus and no clock: calls to
-/// notifyd are its actions, and replies its inputs.
+/// Decides which screens are opened, changed and closed so that what is held is what is wanted. No bus and no clock:
+/// calls to notifyd are its actions, and replies its inputs.
 ///
 /// One call is under way for a screen at most: while it opens, changes wait for its number.
 package struct ScreenReconciler {
@@ -24,8 +24,8 @@ package struct ScreenReconciler {
     private var isConnected = false
     /// One of each topic. A screen that is not wanted any more may be opening; `.waiting` is none of them.
     private var known: [Known] = []
-    /// Calls that are awaited at a time. notifyd takes 256 screens of a connection, and where wishes change faster than it
-    /// answers, what is wanted last would be beyond that.
+    /// Calls that are awaited at a time. notifyd takes 256 screens of a connection, and where wishes change faster than
+    /// it answers, what is wanted last would be beyond that.
     private static let mostOpening = 128
     private var opening = 0
 

@@ -2,8 +2,8 @@ package import Routing
 
 /// The screens that a program wants to hold: at most one for a topic.
 ///
-/// They are a list, which is looked through, here and in `ScreenReconciler`: they are few, nearly always one, and to hash a topic
-/// takes longer than to compare it with that one.
+/// They are a list, which is looked through, here and in `ScreenReconciler`: they are few, nearly always one, and to
+/// hash a topic takes longer than to compare it with that one.
 package struct WantedScreens: Equatable, Sendable {
     /// notifyd allows 256 of a connection; what a user looks at is far less.
     package static let limit = 64
@@ -33,8 +33,8 @@ package struct WantedScreens: Equatable, Sendable {
 
     /// Adds a screen. Of two states of a topic, the one that the user sees better counts.
     ///
-    /// - Returns: whether it was added: not beyond the limit, so add first what matters most, and not if no message can carry the
-    ///   topic. Strangers choose titles and addresses.
+    /// - Returns: whether it was added: not beyond the limit, so add first what matters most, and not if no message can
+    ///   carry the topic. Strangers choose titles and addresses.
     @discardableResult
     package mutating func insert(_ topic: Topic, _ state: Screen.State) -> Bool {
         for index in screens.indices where screens[index].topic == topic {

@@ -3,8 +3,8 @@ import Routing
 
 /// The pattern of a rule: an address in which whole segments may be captures, such as `https://example.org/posts/{id}`.
 ///
-/// Query and fragment of an address are not looked at, unless the pattern has them. Of a query, the parameters that the pattern
-/// names are needed, each once; others may be there.
+/// Query and fragment of an address are not looked at, unless the pattern has them. Of a query, the parameters that the
+/// pattern names are needed, each once; others may be there.
 package struct AddressPattern: Sendable, CustomStringConvertible {
     private enum Part: Sendable {
         case literal(String)

@@ -1,7 +1,7 @@
 import NotifyText
 
-/// What rules have made of the pages that were looked at last: who goes back and forth between tabs has the same addresses read
-/// again and again.
+/// What rules have made of the pages that were looked at last: who goes back and forth between tabs has the same
+/// addresses read again and again.
 ///
 /// It has to be emptied when the rules change.
 package struct PageCache {

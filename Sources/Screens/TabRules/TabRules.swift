@@ -8,8 +8,8 @@ package struct TabRules: Sendable {
     /// No rules: no tab is a screen.
     package init() {}
 
-    /// What a tab is a screen of. What a page may say by itself goes before the rules for its address, the first of which that
-    /// fits counts.
+    /// What a tab is a screen of. What a page may say by itself goes before the rules for its address, the first of
+    /// which that fits counts.
     package func decision(for tab: Tab) -> TabDecision {
         fit(address: tab.address, said: tab.topic).decision(for: tab)
     }

@@ -1,6 +1,7 @@
 public import Routing
 
-/// The topic at which an interactive shell reports the end of its commands, and which is held while its pane is looked at:
+/// The topic at which an interactive shell reports the end of its commands, and which is held while its pane is looked
+/// at:
 /// `/shell/HOST/PANE`.
 public struct ShellTopic: Equatable, Sendable {
     /// Where a shell runs.

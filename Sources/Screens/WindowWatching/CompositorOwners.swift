@@ -1,8 +1,8 @@
 import Glibc
 import Systemd
 
-/// Who has the names of compositors on the bus. Any program may take a name that is free: an owner is believed in a session of its
-/// desktop, or if its program is the compositor.
+/// Who has the names of compositors on the bus. Any program may take a name that is free: an owner is believed in a
+/// session of its desktop, or if its program is the compositor.
 final class CompositorOwners {
     struct Owner {
         /// Its unique name.
@@ -60,8 +60,8 @@ final class CompositorOwners {
         }
     }
 
-    /// The name of the file that a process runs. KWin has a capability, which hides it: then the name that the process gives
-    /// itself.
+    /// The name of the file that a process runs. KWin has a capability, which hides it: then the name that the process
+    /// gives itself.
     private static func program(of process: UInt32) -> String? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = readlink("/proc/\(process)/exe", &bytes, bytes.count)

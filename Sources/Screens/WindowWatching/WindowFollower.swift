@@ -36,8 +36,8 @@ public final class WindowFollower {
 
     public private(set) var status = looking
     public private(set) var windows: [Window] = []
-    /// The places of the focused ones in `windows`, nearly always one. To look for it among a thousand would take as long as all
-    /// else that a change of the focus costs.
+    /// The places of the focused ones in `windows`, nearly always one. To look for it among a thousand would take as
+    /// long as all else that a change of the focus costs.
     public private(set) var focused: [Int] = []
     private let loop: EventLoop
     private let bus: BusConnection

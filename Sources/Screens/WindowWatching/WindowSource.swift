@@ -7,8 +7,8 @@ public protocol WindowSource: AnyObject {}
 public enum SourceReport {
     /// The windows have changed.
     case windows([Window])
-    /// Single windows may have changed, at their places among those that were told last. Whoever keeps these can change them in
-    /// place: with a thousand windows, to copy all of them for each change would cost most of the time.
+    /// Single windows may have changed, at their places among those that were told last. Whoever keeps these can change
+    /// them in place: with a thousand windows, to copy all of them for each change would cost most of the time.
     case changes([(place: Int, window: Window)])
     /// It follows nothing at the moment; a sentence for people, with what to do.
     case blind(String)

@@ -1,7 +1,7 @@
 import Journal
 
-/// The files of a log: frames of several uses, and whatever else is in them. They are read in order, each frame at most once,
-/// and again as the first time.
+/// The files of a log: frames of several uses, and whatever else is in them. They are read in order, each frame at most
+/// once, and again as the first time.
 public func fuzzFrame(_ bytes: [UInt8]) {
     var choices = Choices(bytes)
     let applied = choices.flag() ? UInt64(choices.below(8)) : choices.number()

@@ -2,8 +2,8 @@ import LinkMessages
 import LinkSealing
 import Linking
 
-/// A message of another device, as it comes from the broker: plain, signed or sealed. What can be read can be written, and is the
-/// same then.
+/// A message of another device, as it comes from the broker: plain, signed or sealed. What can be read can be written,
+/// and is the same then.
 public func fuzzLinkMessage(_ bytes: [UInt8]) {
     let own = Device("00112233445566778899aabbccddeeff")!
     let key = LineKey(Array(0..<32))!

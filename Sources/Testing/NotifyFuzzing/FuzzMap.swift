@@ -1,8 +1,8 @@
 import Mapping
 import Routing
 
-/// A message of a stranger on the broker, and the texts of a map. The first line is a filter, the second one the topic of the
-/// message, the third one a template, and the rest the message.
+/// A message of a stranger on the broker, and the texts of a map. The first line is a filter, the second one the topic
+/// of the message, the third one a template, and the rest the message.
 public func fuzzMap(_ bytes: [UInt8]) {
     let parts = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 3, omittingEmptySubsequences: false)
     guard parts.count == 4 else { return }

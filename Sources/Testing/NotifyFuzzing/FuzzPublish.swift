@@ -3,7 +3,8 @@ import NotifyDaemon
 import Routing
 import Systemd
 
-/// A call of `Publish`, from the message on the bus to the words of its banner: any types in its dictionaries, nested at will.
+/// A call of `Publish`, from the message on the bus to the words of its banner: any types in its dictionaries, nested
+/// at will.
 public func fuzzPublish(_ bytes: [UInt8]) {
     var choices = Choices(bytes)
     guard let bus = try? BusConnection(toNobody: ()) else { preconditionFailure("messages need no bus") }

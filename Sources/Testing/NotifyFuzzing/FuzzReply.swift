@@ -1,7 +1,7 @@
 import NotifyClient
 
-/// A message as the bytes of the wire, to the client library: what it can read it can write, and what it makes of it does
-/// not depend on who wrote it.
+/// A message as the bytes of the wire, to the client library: what it can read it can write, and what it makes of it
+/// does not depend on who wrote it.
 public func fuzzReply(_ bytes: [UInt8]) {
     guard let message = Message(wire: bytes) else { return }
     readAsEverything(message.arguments)

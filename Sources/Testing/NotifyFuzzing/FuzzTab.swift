@@ -3,7 +3,8 @@ import NotifyText
 import Routing
 import TabRules
 
-/// What a browser sends: its first line is an address and a topic with a space between, the rest frames of native messaging.
+/// What a browser sends: its first line is an address and a topic with a space between, the rest frames of native
+/// messaging.
 public func fuzzTab(_ bytes: [UInt8]) {
     let (line, rest) = (bytes.prefix { $0 != UInt8(ascii: "\n") }, bytes.drop { $0 != UInt8(ascii: "\n") }.dropFirst())
     let texts = line.split(separator: UInt8(ascii: " "), maxSplits: 1).map { String(decoding: $0, as: UTF8.self) }

@@ -1,7 +1,7 @@
 /// Something that reads what others wrote, with what has to hold whatever they wrote.
 ///
-/// A body is given the bytes of a fuzzer. It returns when all is well, and traps when not: that is how a fuzzer notices. The
-/// same bodies are run by the tests, on the inputs that are kept in `Tests/Fuzzing`.
+/// A body is given the bytes of a fuzzer. It returns when all is well, and traps when not: that is how a fuzzer
+/// notices. The same bodies are run by the tests, on the inputs that are kept in `Tests/Fuzzing`.
 public struct FuzzTarget: Sendable {
     /// The name of its folder of inputs, and of its program in `Tests/Fuzzing`.
     public let name: String

@@ -1,7 +1,8 @@
 import NotifyText
 import Routing
 
-/// Topics, prefixes, patterns and durations: what is read is what is printed, and what is a topic can go into a match rule.
+/// Topics, prefixes, patterns and durations: what is read is what is printed, and what is a topic can go into a match
+/// rule.
 public func fuzzTopic(_ bytes: [UInt8]) {
     var choices = Choices(bytes)
     let first = String(decoding: choices.bytes(), as: UTF8.self)

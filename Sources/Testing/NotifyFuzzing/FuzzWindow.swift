@@ -4,8 +4,8 @@ import Routing
 import TOMLTables
 import WindowRules
 
-/// A rule and a window: the first line is a regular expression, the second a topic, and the rest the title of a window. All of it is
-/// read as a configuration, too.
+/// A rule and a window: the first line is a regular expression, the second a topic, and the rest the title of a window.
+/// All of it is read as a configuration, too.
 public func fuzzWindow(_ bytes: [UInt8]) {
     let lines = bytes.split(separator: UInt8(ascii: "\n"), maxSplits: 2, omittingEmptySubsequences: false)
         .map { String(decoding: $0, as: UTF8.self) }

@@ -2,8 +2,8 @@ package import ChildProcesses
 package import Glibc
 package import NotifyClient
 
-/// A real bridge with private folders for configuration and state. After it was stopped or killed it can be started again with the
-/// same state.
+/// A real bridge with private folders for configuration and state. After it was stopped or killed it can be started
+/// again with the same state.
 package final class BridgeProcess: Sendable {
     package let folder: TemporaryFolder
     private let executable: String

@@ -2,8 +2,8 @@ package import ChildProcesses
 package import Glibc
 import NotifyClient
 
-/// A real `notifyd` with private folders for configuration, state and run time. After it was stopped or killed it can be started
-/// again with the same state.
+/// A real `notifyd` with private folders for configuration, state and run time. After it was stopped or killed it can
+/// be started again with the same state.
 package final class DaemonProcess: Sendable {
     package let folder: TemporaryFolder
     private let executable: String

@@ -2,8 +2,8 @@ import ChildProcesses
 import Glibc
 import NotifyClient
 
-/// A TCP proxy to ports of this machine that hands everything on after a while, in its order: a broker that is far away, or a
-/// cluster of brokers behind one address.
+/// A TCP proxy to ports of this machine that hands everything on after a while, in its order: a broker that is far
+/// away, or a cluster of brokers behind one address.
 package final class DelayingProxy: Sendable {
     package struct Traffic: Sendable {
         /// Bytes to the broker.
@@ -140,7 +140,8 @@ private func connection(to port: UInt16) -> CInt? {
     return nil
 }
 
-/// Waits until one of some descriptors is ready, and returns those that can be read. poll(2) knows no less than a millisecond.
+/// Waits until one of some descriptors is ready, and returns those that can be read. poll(2) knows no less than a
+/// millisecond.
 private func select(reading: [CInt], writing: [CInt], within nanoseconds: UInt64?) -> Set<CInt> {
     var (readable, writable) = (fd_set(), fd_set())
     for descriptor in reading { set(descriptor, in: &readable) }

@@ -4,7 +4,8 @@ package import NotifyClient
 /// A stand-in for the desktop's notification server, which records all calls and shows nothing.
 ///
 /// It follows the specification unless it is given the quirks of real servers: it replies with ids and reuses them for
-/// `replaces_id`, and sends `NotificationClosed` only to the caller of `Notify`, with reason 3 after `CloseNotification`.
+/// `replaces_id`, and sends `NotificationClosed` only to the caller of `Notify`, with reason 3 after
+/// `CloseNotification`.
 ///
 /// [Desktop notifications](https://specifications.freedesktop.org/notification-spec/latest/)
 package final class NotificationServer: Sendable {
@@ -91,8 +92,8 @@ package final class NotificationServer: Sendable {
     /// Gives up the name but stays on the bus.
     package func releaseName() async throws(NotifyError) { try await connection.releaseName(Self.name) }
 
-    /// Takes the name again after `releaseName`, like a restarted server: ids begin at 1, and there are no banners and no
-    /// unanswered calls.
+    /// Takes the name again after `releaseName`, like a restarted server: ids begin at 1, and there are no banners and
+    /// no unanswered calls.
     package func takeName() async throws(NotifyError) {
         state.withLock { state in
             state.lastID = 0

@@ -2,8 +2,8 @@ import ChildProcesses
 package import Glibc
 import NotifyClient
 
-/// A private MQTT broker: a mosquitto with its files in a temporary folder. After a kill it can be started again with the same
-/// files.
+/// A private MQTT broker: a mosquitto with its files in a temporary folder. After a kill it can be started again with
+/// the same files.
 package final class PrivateBroker: Sendable {
     /// Files with a certificate and its key.
     package struct Certificate: Sendable {

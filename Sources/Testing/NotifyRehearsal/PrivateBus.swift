@@ -2,8 +2,8 @@ import ChildProcesses
 package import Glibc
 import NotifyClient
 
-/// A private message bus: a `dbus-daemon` with its configuration in a temporary folder. It starts no service unless it is given a
-/// folder with service files.
+/// A private message bus: a `dbus-daemon` with its configuration in a temporary folder. It starts no service unless it
+/// is given a folder with service files.
 package final class PrivateBus: Sendable {
     /// The address of the bus. A restart does not change it.
     package let address: String

@@ -4,8 +4,8 @@ extension NotificationServer {
         package let rawValue: UInt16
         package init(rawValue: UInt16) { self.rawValue = rawValue }
 
-        /// A banner with the same text as a shown one is an error, even if it replaces that one. Plasma allows it after a second;
-        /// this server never does, so that no test depends on its speed.
+        /// A banner with the same text as a shown one is an error, even if it replaces that one. Plasma allows it after
+        /// a second; this server never does, so that no test depends on its speed.
         package static let refusesDuplicates = Quirks(rawValue: 1)
         /// Only the connection that showed a banner may update or close it.
         package static let checksOwnership = Quirks(rawValue: 2)
@@ -30,7 +30,8 @@ extension NotificationServer {
         /// `GetCapabilities` is never answered.
         package static let hidesCapabilities = Quirks(rawValue: 1024)
 
-        /// The user presses the first button of each new banner, if it has one, and closes it before the server answers.
+        /// The user presses the first button of each new banner, if it has one, and closes it before the server
+        /// answers.
         package static let closesBeforeReply = Quirks(rawValue: 2048)
 
         package static let gnome: Quirks = [.checksOwnership, .refusesToCloseUnknown]

@@ -1,8 +1,8 @@
 package import ChildProcesses
 import Glibc
 
-/// A private folder that is removed with this object. It is in memory if possible, because a busy disk would distort measured
-/// times.
+/// A private folder that is removed with this object. It is in memory if possible, because a busy disk would distort
+/// measured times.
 package final class TemporaryFolder: Sendable {
     package let path: String
 

@@ -11,7 +11,8 @@ package enum BuiltPrograms {
     /// The bridge of the tutorial.
     package static let folderBridge = path("FolderBridge")
 
-    /// Programs lie beside the bundle of the tests, which is either what runs or what is given to a helper that runs it.
+    /// Programs lie beside the bundle of the tests, which is either what runs or what is given to a helper that runs
+    /// it.
     private static func path(_ name: String) -> String {
         guard let bundle = CommandLine.arguments.first(where: { $0.hasSuffix(".xctest") }),
             let slash = bundle.lastIndex(of: "/")

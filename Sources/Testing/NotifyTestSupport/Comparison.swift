@@ -1,7 +1,7 @@
 internal import Routing
 
-/// Compares a recording with the expectations of a scenario, and reports every difference: lanes below each other, the rest as
-/// sentences.
+/// Compares a recording with the expectations of a scenario, and reports every difference: lanes below each other, the
+/// rest as sentences.
 public struct Comparison {
     private let scenario: Scenario
     private let recording: Recording

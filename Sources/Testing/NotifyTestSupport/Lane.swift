@@ -14,7 +14,8 @@ public struct Lane: Equatable, Sendable {
     public enum Role: Equatable, Sendable {
         /// Publishes the events; `!` leaves the bus.
         case publisher
-        /// Does something about events, topics or screens; `?` stands for an id that was never given, `!` leaves the bus,
+        /// Does something about events, topics or screens; `?` stands for an id that was never given, `!` leaves the
+        /// bus,
         /// `#` is killed.
         case actor(String, Verb)
         /// Has a screen; see `ScreenSymbol`.
@@ -78,7 +79,8 @@ public struct Lane: Equatable, Sendable {
     /// The lane in which the daemon publishes digests.
     static let digest = "digest"
 
-    /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, the outcomes, and digests.
+    /// The lanes of expectation, in the order in which they are drawn: what the server is asked for, the outcomes, and
+    /// digests.
     public static let expectations = [
         "banner", "update", "close", "action", "claimed", "shown", "retracted", "dismissed", "silent", "muted",
         "expired", "withdrawn", "replaced", digest,

@@ -2,8 +2,8 @@ internal import ChildProcesses
 package import NotifyClient
 internal import NotifyRehearsal
 
-/// Plays a scenario with a real daemon on a private bus, with a notification server and a client for every program. Inputs are
-/// given by the clock; outputs are awaited, without fixed sleeps.
+/// Plays a scenario with a real daemon on a private bus, with a notification server and a client for every program.
+/// Inputs are given by the clock; outputs are awaited, without fixed sleeps.
 package final class RealStage {
     /// The time limit for an expected output.
     private static let patience: Duration = .seconds(5)

@@ -29,8 +29,8 @@ extension Rig {
         return result
     }
 
-    /// Returns when the bus has announced the end of a connection that `body` closes. Later messages reach the daemon after
-    /// that announcement.
+    /// Returns when the bus has announced the end of a connection that `body` closes. Later messages reach the daemon
+    /// after that announcement.
     package func departure(of name: String, after body: () async throws -> Void) async throws {
         let departures = Mailbox<String>()
         let observer = try await Connection.open(
@@ -62,8 +62,8 @@ extension Rig {
     }
 }
 
-/// Polls a condition that no signal announces. If it does not become true in time, the error has its description and the log of
-/// the daemon.
+/// Polls a condition that no signal announces. If it does not become true in time, the error has its description and
+/// the log of the daemon.
 package func waitUntil(
     _ fact: String, within limit: Duration, _ daemon: DaemonProcess, _ isTrue: () async throws -> Bool
 ) async throws {

@@ -1,8 +1,9 @@
 import ChildProcesses
 
 extension Scenario {
-    /// The scenario drawn wider: its times are multiplied, so that larger delays, of a slow program or of a busy machine, stay below
-    /// one column. A scenario that depends on a time of the daemon's own, such as the number of banners in a second, is not changed.
+    /// The scenario drawn wider: its times are multiplied, so that larger delays, of a slow program or of a busy
+    /// machine, stay below one column. A scenario that depends on a time of the daemon's own, such as the number of
+    /// banners in a second, is not changed.
     package func drawn(wider factor: Int) throws -> Scenario {
         guard factor > 1 else { return self }
         let stretched = stretched(by: factor)

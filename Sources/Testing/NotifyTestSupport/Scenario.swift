@@ -11,10 +11,10 @@
 ///
 ///     screen claims a: suppressed
 ///
-/// Every line of the picture is a lane, every character of it one step (10 ms unless `step` says otherwise). A letter is an
-/// event, wherever it stands: published in a publisher's lane, claimed in a claimant's, and expected in the lanes below.
-/// What is expected is complete: whatever happens and stands in no lane is a failure. `Tests/Scenarios/README.md` describes
-/// all of the notation.
+/// Every line of the picture is a lane, every character of it one step (10 ms unless `step` says otherwise). A letter
+/// is an event, wherever it stands: published in a publisher's lane, claimed in a claimant's, and expected in the lanes
+/// below. What is expected is complete: whatever happens and stands in no lane is a failure.
+/// `Tests/Scenarios/README.md` describes all of the notation.
 public struct Scenario: Equatable, Sendable {
     /// The fact, as a sentence.
     public var title: String

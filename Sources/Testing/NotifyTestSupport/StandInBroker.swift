@@ -3,10 +3,11 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 
-/// Plays a broker that mosquitto cannot be made to be: it answers the first packets of each connection with given bytes.
+/// Plays a broker that mosquitto cannot be made to be: it answers the first packets of each connection with given
+/// bytes.
 package final class StandInBroker: Sendable {
-    /// What it answers to a packet: its first byte, and the protocol level of the CONNECT of this connection. `nil`: it closes
-    /// the connection.
+    /// What it answers to a packet: its first byte, and the protocol level of the CONNECT of this connection. `nil`: it
+    /// closes the connection.
     package typealias Answer = @Sendable (_ type: UInt8, _ level: UInt8, _ packet: [UInt8]) -> [UInt8]?
 
     package let path: String
@@ -29,7 +30,8 @@ package final class StandInBroker: Sendable {
         guard isListening else { throw RehearsalError("The stand-in cannot listen.") }
         self.descriptor = descriptor
         onOwnThread {
-            // Closed elsewhere, its number might be that of the next stand-in, whose connections would get answers from here.
+            // Closed elsewhere, its number might be that of the next stand-in, whose connections would get answers from
+            // here.
             defer { close(descriptor) }
             while true {
                 let client = accept(descriptor, nil, nil)

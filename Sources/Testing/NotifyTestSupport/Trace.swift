@@ -113,7 +113,8 @@ struct Trace {
 }
 
 extension NotificationServer.Banner {
-    /// Whether the event is the newest one behind the banner. A banner of several has a line for each, the newest one first.
+    /// Whether the event is the newest one behind the banner. A banner of several has a line for each, the newest one
+    /// first.
     func speaks(of occurrence: Occurrence) -> Bool {
         let text = Scenario.EventLine.body(occurrence)
         return body == text || body.hasPrefix("\(occurrence): \(text)\n")

@@ -2,8 +2,8 @@ import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 
-/// Events that are published on the first device and heard on the others. The title of an event is the time of its publishing and
-/// its number.
+/// Events that are published on the first device and heard on the others. The title of an event is the time of its
+/// publishing and its number.
 final class EventStream: Sendable {
     /// What one device has heard.
     struct Ear: Sendable {

@@ -2,8 +2,8 @@ import NotifyClient
 
 /// Calls an action at a fixed rate, however long what it begins may take.
 ///
-/// - Parameter loop: where the action runs. What it sends on a connection of this loop leaves without a change of threads, as in a
-///   program with one thread.
+/// - Parameter loop: where the action runs. What it sends on a connection of this loop leaves without a change of
+///   threads, as in a program with one thread.
 func pace(
     _ rate: Double, for time: Duration, on loop: WorkLoop, _ action: @escaping @Sendable (_ number: Int) -> Void
 ) async {

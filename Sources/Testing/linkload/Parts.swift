@@ -25,8 +25,8 @@ struct Extent: Sendable {
 }
 
 extension Measurement {
-    /// Events a second. QoS 1 with the usual 20 messages under way is 20 in each round trip to the broker: at 150 ms each way 66 a
-    /// second, events and claims together.
+    /// Events a second. QoS 1 with the usual 20 messages under way is 20 in each round trip to the broker: at 150 ms
+    /// each way 66 a second, events and claims together.
     private static func rate(at milliseconds: Int) -> Double { milliseconds < 100 ? 100 : 25 }
 
     /// Events and claims at a distance, beside the floor: figures `event_20_p50`, `floor_20_p50`, `claim_20_p50`, …
@@ -111,8 +111,8 @@ extension Measurement {
     mutating func noteIdle(_ programs: LinkedDevice.Programs, _ extent: Extent) async throws {
         let figures = try await Fixture.with(programs, delay: .zero) { fixture in
             var figures = Measurement()
-            // Each device has told all there is to tell, and the timer of the keepalive, which is not set again for each message,
-            // has fired once.
+            // Each device has told all there is to tell, and the timer of the keepalive, which is not set again for
+            // each message, has fired once.
             try await Task.sleep(for: extent.rest)
             let bridge = fixture.bridge(0)
             let waits = bridge.waits

@@ -2,7 +2,8 @@ import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 
-/// Events with the usual window, each claimed on the first device as soon as it is heard there. No other device may show a banner.
+/// Events with the usual window, each claimed on the first device as soon as it is heard there. No other device may
+/// show a banner.
 final class SilentClaims: Sendable {
     struct Result: Sendable {
         var inTime = 0

@@ -3,8 +3,8 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 
-/// Subscribers that receive every event and discard it without decoding. They cost the bus as much as other subscribers, and the
-/// machine as little as possible, so that they do not distort the measurement.
+/// Subscribers that receive every event and discard it without decoding. They cost the bus as much as other
+/// subscribers, and the machine as little as possible, so that they do not distort the measurement.
 ///
 /// Each is a connection that authenticates and subscribes according to the
 /// [specification](https://dbus.freedesktop.org/doc/dbus-specification.html), and then only reads.

@@ -111,7 +111,8 @@ extension Measurement {
         note("flood_refused", Double(flood.answers.refused))
     }
 
-    /// The same for events that become banners, without a notification server, with one that answers, and when it hangs.
+    /// The same for events that become banners, without a notification server, with one that answers, and when it
+    /// hangs.
     fileprivate mutating func noteWaitsBesideServers(for time: Duration, on bus: PrivateBus) async throws {
         let probe = try await LatencyProbe(on: bus.address, calling: .push(to: "/shown/push"))
         defer { probe.leave() }

@@ -3,7 +3,8 @@ import NotifyClient
 
 /// Events that are published, received and claimed, many at once.
 ///
-/// Several connections publish, one receives, and another one claims. The title of an event is the time of its publishing.
+/// Several connections publish, one receives, and another one claims. The title of an event is the time of its
+/// publishing.
 final class Workload: Sendable {
     struct Tally: Sendable {
         var sent = 0

@@ -5,8 +5,8 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// One connection makes hundreds of dear calls without waiting, while windows of others end. What others notice of it is
-/// bounded; the limits are many times what a release build needs on a machine of its own.
+/// One connection makes hundreds of dear calls without waiting, while windows of others end. What others notice of it
+/// is bounded; the limits are many times what a release build needs on a machine of its own.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DearCallTests {
     /// Handled in one go, all pages took 17 seconds even with optimisation, and 950 MiB.

@@ -4,8 +4,8 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// A bus, a recording notification server and a daemon with its state on a real disk, which a test treats badly. Everything
-/// the daemons say, one after the other, is heard over one connection that outlives them.
+/// A bus, a recording notification server and a daemon with its state on a real disk, which a test treats badly.
+/// Everything the daemons say, one after the other, is heard over one connection that outlives them.
 struct FaultRig: Sendable {
     static let patience: Duration = .seconds(20)
 

@@ -31,7 +31,8 @@ struct FloodTests {
             // Ids are given in the order in which pushes are handled.
             let id = try #require(quiet.withLock { $0 })
             #expect(id > 0)
-            // How many come before depends on how fast the bus hands them on. In the order of their arrival it would be all.
+            // How many come before depends on how fast the bus hands them on. In the order of their arrival it would be
+            // all.
             #expect(answers.count { $0 < id } < count * 9 / 10)
         }
     }

@@ -31,7 +31,8 @@ struct FullDiskTests {
             .compactMap { $0.arguments[1].entries?["Degraded"]?.string }.map { !$0.isEmpty }
     }
 
-    /// Publishes until nothing is accepted any more. What SQLite's log took may be room again when the file is opened anew.
+    /// Publishes until nothing is accepted any more. What SQLite's log took may be room again when the file is opened
+    /// anew.
     ///
     /// - Returns: what was accepted.
     @discardableResult

@@ -119,8 +119,8 @@ struct Load: Sendable {
     private func claim(_ events: Mailbox<UInt64>) async throws {
         let connection = try await Connection.open(address)
         defer { connection.close() }
-        // Every life of the daemon announces what is undecided anew. Who waited for each verdict would fall behind, until there
-        // are so many banners at the end that they become one.
+        // Every life of the daemon announces what is undecided anew. Who waited for each verdict would fall behind,
+        // until there are so many banners at the end that they become one.
         let claimed = Locked<Set<UInt64>>([])
         while let id = await events.next(within: .seconds(60)), !isOver.withLock({ $0 }) {
             guard claimed.withLock({ $0.insert(id).inserted }) else { continue }

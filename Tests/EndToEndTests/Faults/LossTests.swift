@@ -29,7 +29,8 @@ struct LossTests {
         }
     }
 
-    /// What was acknowledged before anybody could notice is in no file that has a name. What is older went with the index.
+    /// What was acknowledged before anybody could notice is in no file that has a name. What is older went with the
+    /// index.
     @Test(arguments: 1...5) func nothingIsLostThatIsAcknowledgedAfterTheFilesWereDeleted(_ round: Int) async throws {
         try await withFaultRig { rig in
             var ids: [UInt64] = []

@@ -154,7 +154,8 @@ struct ReadOnlyDiskTests {
         }
     }
 
-    /// What the unit's sandbox does with the state directory: everything around it is read-only, and it is a mount of its own.
+    /// What the unit's sandbox does with the state directory: everything around it is read-only, and it is a mount of
+    /// its own.
     @Test func aStateDirectoryDeletedOutsideOfTheSandboxIsSaid() async throws {
         let command = [
             "unshare", "--mount", "--propagation", "slave", "sh", "-ec",

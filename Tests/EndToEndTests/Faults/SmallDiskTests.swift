@@ -3,8 +3,8 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// A full disk of any size can be cleared, and nothing that was acknowledged is lost. `NOTIFYD_DISKS=all` takes every size of
-/// 2 to 32 MiB, and more kinds of events.
+/// A full disk of any size can be cleared, and nothing that was acknowledged is lost. `NOTIFYD_DISKS=all` takes every
+/// size of 2 to 32 MiB, and more kinds of events.
 @Suite(.timeLimit(.minutes(120)), .serialized, .enabled(if: geteuid() == 0, "mounting a small disk needs root"))
 struct SmallDiskTests {
     /// What fills a disk.
@@ -120,7 +120,8 @@ struct SmallDiskTests {
         }
     }
 
-    /// Events leave room for their outcomes, each of which may take another page. The sizes are those of events that just fit.
+    /// Events leave room for their outcomes, each of which may take another page. The sizes are those of events that
+    /// just fit.
     @Test(arguments: isLong ? [200, 1_900, 3_908, 7_990, 7_995, 8_000] : [3_908, 7_990])
     func onADiskThatUndecidedEventsFillEveryClaimIsWritten(_ bytes: Int) async throws {
         try await withDisk(6) { _, rig in
@@ -140,8 +141,8 @@ struct SmallDiskTests {
         }
     }
 
-    /// Outcomes that wait in memory do not take what deletions need. Deletions make room for them, and then their events can be
-    /// deleted too.
+    /// Outcomes that wait in memory do not take what deletions need. Deletions make room for them, and then their
+    /// events can be deleted too.
     @Test(arguments: isLong ? [200, 1_900, 3_908, 7_990] : [1_900, 7_990])
     func claimsOnADiskThatAnotherProgramFillsLeaveRoomForForget(_ bytes: Int) async throws {
         try await withDisk(12) { disk, rig in

@@ -4,7 +4,8 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// The bus takes nothing for a while: memory stays bounded, the journal goes on, and afterwards everybody hears everything.
+/// The bus takes nothing for a while: memory stays bounded, the journal goes on, and afterwards everybody hears
+/// everything.
 @Suite(.timeLimit(.minutes(5)))
 struct StallTests {
     /// More than the bus may have before it: about a kilobyte each.

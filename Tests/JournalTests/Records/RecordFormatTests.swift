@@ -3,8 +3,8 @@ import Testing
 
 @testable import Journal
 
-/// The bytes themselves. If one of these tests fails, the coding has changed: then it needs a new version, and code that
-/// reads the old one.
+/// The bytes themselves. If one of these tests fails, the coding has changed: then it needs a new version, and code
+/// that reads the old one.
 struct RecordFormatTests {
     private static let id = EventID(1_000)
     private static let origin = Origin(source: "s", eventID: "e", via: "v")

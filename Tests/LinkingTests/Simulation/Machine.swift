@@ -67,8 +67,8 @@ final class Machine {
     private var isOver = false
     private(set) var letters: [DeadLetter] = []
     var wasRestored = false
-    /// Whether notifyd began a journal that was put back with numbers that the bridge had seen before: the clock was behind. If the
-    /// bridge was away until the numbers had passed those, it cannot know that rows are lost.
+    /// Whether notifyd began a journal that was put back with numbers that the bridge had seen before: the clock was
+    /// behind. If the bridge was away until the numbers had passed those, it cannot know that rows are lost.
     private(set) var hasNumbersTwice = false
     var isForger = false
 

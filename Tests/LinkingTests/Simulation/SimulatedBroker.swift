@@ -1,8 +1,8 @@
 import LinkMessages
 import NotifyTestSupport
 
-/// A broker, or a cluster of two nodes, as `reference/bridges.md` found them: every acknowledgement is given, and nothing is promised
-/// by it.
+/// A broker, or a cluster of two nodes, as `reference/bridges.md` found them: every acknowledgement is given, and
+/// nothing is promised by it.
 final class SimulatedBroker {
     struct Packet {
         let address: Address

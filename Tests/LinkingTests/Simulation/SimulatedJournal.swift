@@ -2,8 +2,9 @@ import LinkMessages
 import Linking
 import Routing
 
-/// What a notifyd has on disk: a value, so that a backup and a cloned disk are copies of it. It knows as much of Router1 as a line
-/// uses: names over the whole journal, `Changes`, `ClaimNamed` with awaited names, `if-newer`, own values after the last.
+/// What a notifyd has on disk: a value, so that a backup and a cloned disk are copies of it. It knows as much of
+/// Router1 as a line uses: names over the whole journal, `Changes`, `ClaimNamed` with awaited names, `if-newer`, own
+/// values after the last.
 struct SimulatedJournal {
     struct Item {
         let id: UInt64

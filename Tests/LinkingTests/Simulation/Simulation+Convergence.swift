@@ -20,7 +20,8 @@ extension Simulation {
             }
         }
         for name in events.keys.sorted() where !removalNames.contains(name) { checkEvent(name, events[name]!) }
-        // Clones may give the same name to two values, and on a channel what a reset device says has a name that differs.
+        // Clones may give the same name to two values, and on a channel what a reset device says has a name that
+        // differs.
         guard !hasClones else { return }
         for topic in Self.valueTopics.map(\.description) where !exemptTopics.contains(topic) { checkValue(topic) }
     }
@@ -42,8 +43,8 @@ extension Simulation {
         // What the origin had lost, and got back as a value that the broker had kept, it does not say again.
         guard let source = origin.journal.items[name], event.isToBeSaid, !source.via.hasPrefix("mqtt") else { return }
         let isBack = origin.wasRestored && forgotten.contains(name)
-        // A broker that loses messages may lose that there are two machines. Then one of them keeps the name, and what the other has said
-        // under it hides what it says.
+        // A broker that loses messages may lose that there are two machines. Then one of them keeps the name, and what
+        // the other has said under it hides what it says.
         let isHidden = clonedDevices.contains(origin.journal.device) || origin.hasNumbersTwice
         for machine in machines where machine !== origin && !isBack && !isHidden && !hasTaken(name, machine) {
             guard let joined = machine.disk.joined, joined < event.time, !machine.hasNumbersTwice else { continue }
@@ -52,7 +53,8 @@ extension Simulation {
         guard !isChannel, !exemptNames.contains(name), origin.disk.joined.map({ $0 < event.time }) ?? false else {
             return
         }
-        // What a device did before it began on the line is its past. Those who knew it before it lost its disk may hear of it.
+        // What a device did before it began on the line is its past. Those who knew it before it lost its disk may hear
+        // of it.
         let isPast = holders.contains { holder in
             holder.journal.items[name]!.isRead && !(holder.disk.joined.map { $0 < event.time } ?? false)
         }

@@ -8,11 +8,11 @@ struct Wreck: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Two to nine devices, a broker, and everything that goes wrong with them. `Link` is the code that the program runs; notifyd, the
-/// disk, the network and the clocks are made up. The seed decides everything.
+/// Two to nine devices, a broker, and everything that goes wrong with them. `Link` is the code that the program runs;
+/// notifyd, the disk, the network and the clocks are made up. The seed decides everything.
 ///
-/// First comes a time of trouble. Then everything is mended, every device connects once more, and after enough time all must have
-/// converged.
+/// First comes a time of trouble. Then everything is mended, every device connects once more, and after enough time all
+/// must have converged.
 final class Simulation {
     struct Published {
         let origin: Int

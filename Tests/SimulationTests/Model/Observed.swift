@@ -1,7 +1,7 @@
 @testable import Routing
 
-/// What both routers must agree on: an effect without what is the router's own business, such as the wording of an error,
-/// the number of a call, and when the timer is set.
+/// What both routers must agree on: an effect without what is the router's own business, such as the wording of an
+/// error, the number of a call, and when the timer is set.
 enum Observed: Equatable, CustomStringConvertible {
     case reply(Reply)
     case refused(String)

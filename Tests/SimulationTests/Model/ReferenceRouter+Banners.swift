@@ -33,7 +33,8 @@ extension ReferenceRouter {
         return banner.successor == nil && behind.contains { $0.place == .shown }
     }
 
-    /// A banner with no unclaimed event behind it and no successor is closed; while a call for it is under way, that waits for the answer.
+    /// A banner with no unclaimed event behind it and no successor is closed; while a call for it is under way, that
+    /// waits for the answer.
     mutating func closeIfEmpty(_ key: Key) {
         guard let banner = banner(key), banner.call == nil, behind(key).isEmpty else { return }
         if let number = banner.number {
@@ -55,8 +56,8 @@ extension ReferenceRouter {
 
     // MARK: Asking for banners
 
-    /// Four calls at once, where banners are limited each with a head start of a tenth of a second; after three failures in
-    /// a row none for 30 s, and then one to see whether the server is well.
+    /// Four calls at once, where banners are limited each with a head start of a tenth of a second; after three
+    /// failures in a row none for 30 s, and then one to see whether the server is well.
     private var mayCall: Bool {
         serverIsThere && serverRest == nil && ahead == nil
             && banners.filter { $0.call != nil }.count < (failures >= 3 ? 1 : 4)
@@ -123,7 +124,8 @@ extension ReferenceRouter {
                 isSummary: key == .summary && count > 1))
     }
 
-    /// Inside choice: a banner that begins with a snoozed event takes an id, because it cannot be named after the event.
+    /// Inside choice: a banner that begins with a snoozed event takes an id, because it cannot be named after the
+    /// event.
     private mutating func name(_ banner: Up, startingWith first: EventID?) {
         if let first, banner.number == nil, item(first)!.snooze != nil { _ = takeID() }
     }
@@ -194,8 +196,8 @@ extension ReferenceRouter {
 
     /// What a banner waited for longest between the end of the window and the call.
     ///
-    /// Inside choice: only the last stretch of each thing counts, and of two that are as long the one that says more is named.
-    /// Only the summary waits because of the limit.
+    /// Inside choice: only the last stretch of each thing counts, and of two that are as long the one that says more is
+    /// named. Only the summary waits because of the limit.
     private func delay(of item: Item, in key: Key, by call: Up.Call) -> BannerDelay? {
         var answer: (what: BannerDelay, length: Int64)?
         for what in [BannerDelay.absent, .resting, .failed, .limited, .busy] where what != .limited || key == .summary {
@@ -291,8 +293,8 @@ extension ReferenceRouter {
         if failures == 0 { firstRest = nil }
     }
 
-    /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well, and
-    /// has a tenth of a second for its other late answers.
+    /// The banner is there after all: it is kept where its events still wait for one, else closed. The server is well,
+    /// and has a tenth of a second for its other late answers.
     private mutating func answeredLate(_ call: BannerCall, _ answer: BannerID?) {
         guard let late = overdue.first(where: { $0.call.id == call }) else { return }
         overdue.removeAll { $0.call.id == call }

@@ -92,8 +92,8 @@ extension ReferenceRouter {
         if item.place == .window { endIfOverEarly(item.key) }
     }
 
-    /// Every step that decides nothing is kept beside the event. How long after the event it came is not known here once the
-    /// event is decided for good.
+    /// Every step that decides nothing is kept beside the event. How long after the event it came is not known here
+    /// once the event is decided for good.
     mutating func note(_ step: ClaimForm, of id: EventID, by peer: String, _ verdict: Verdict) {
         let latency = item(id).map { now.instant - $0.accepted }
         out.append(.note(id, ClaimRecord(claimant: peer, latency: latency, form: step, verdict: verdict)))

@@ -36,7 +36,8 @@ extension ReferenceRouter {
             .max { $0.topic.description.utf8.count < $1.topic.description.utf8.count } ?? covering.first
     }
 
-    /// What holds back the banner of an event: nothing, if its route breaks through or, for the desktop, if it is critical.
+    /// What holds back the banner of an event: nothing, if its route breaks through or, for the desktop, if it is
+    /// critical.
     func quiet(holding item: Item) -> Quiet? {
         let quiet = quiet(over: item.topic)
         if quiet?.cause == .desktop, item.isOwnBanner { return nil }

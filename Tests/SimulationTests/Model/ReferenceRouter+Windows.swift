@@ -184,8 +184,8 @@ extension ReferenceRouter {
 
     /// The first event of a key opens a window; a further one extends it, but never beyond what was set at the opening.
     ///
-    /// Inside choices: a further event with a shorter window of its own does not shorten what is there, unless it takes the place
-    /// of the only one, and a first event that asks for more than its route's maximum gets it.
+    /// Inside choices: a further event with a shorter window of its own does not shorten what is there, unless it takes
+    /// the place of the only one, and a first event that asks for more than its route's maximum gets it.
     private mutating func newItem(
         _ id: EventID, _ publication: Publication, _ route: Route, replacing earlier: Item?
     ) -> Item {

@@ -1,7 +1,8 @@
 @testable import Routing
 
-/// The rules of docs/design.md once more, as plainly as they can be put: every event, screen, grace and banner is an entry of a
-/// plain list, every question is answered by looking through a list, and nothing is remembered that can be looked up.
+/// The rules of docs/design.md once more, as plainly as they can be put: every event, screen, grace and banner is an
+/// entry of a plain list, every question is answered by looking through a list, and nothing is remembered that can be
+/// looked up.
 ///
 /// Where the design leaves something open this router follows `Router`, and says so with the words "inside choice":
 /// - What is due at the same moment is done in the order in which it was put down (`stamp`).

@@ -1,7 +1,7 @@
 import Routing
 
-/// One step of a script. What it speaks of is named in a way that survives the loss of other steps: an event or a screen
-/// by the label of the step that made it, a call or a banner by a number that is taken modulo what is there.
+/// One step of a script. What it speaks of is named in a way that survives the loss of other steps: an event or a
+/// screen by the label of the step that made it, a call or a banner by a number that is taken modulo what is there.
 enum Step: Sendable {
     case publish(label: Int, topic: Topic, by: String, Extras)
     case claim(Int, by: String)

@@ -118,7 +118,8 @@ final class SimulatedDisk: Disk {
     ///
     /// - Parameters:
     ///   - cost: how much of the room it takes.
-    ///   - transaction: makes the changes, if they reach the disk; that they did is no reason for success to be reported.
+    ///   - transaction: makes the changes, if they reach the disk; that they did is no reason for success to be
+    ///   reported.
     func write(cost: Int, _ transaction: (inout Contents) -> Void) throws(JournalError) {
         onWrite()
         switch life.act() {

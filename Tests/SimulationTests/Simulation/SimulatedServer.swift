@@ -3,8 +3,8 @@ import Systemd
 
 @testable import NotifyDaemon
 
-/// A notification server with all its habits. It works when its owner, the simulation, says so, and its answers go the way of
-/// all messages.
+/// A notification server with all its habits. It works when its owner, the simulation, says so, and its answers go the
+/// way of all messages.
 final class SimulatedServer {
     struct Request {
         enum Kind {

@@ -71,8 +71,8 @@ extension Simulation: Host {
     }
 
     var queuedMessages: UInt64 { now.instant < busStallsUntil ? Jobs.queueLimit : 0 }
-    /// A stall is one of few and short messages: fan-out goes on, and what waits for the bus takes Notify's calls with it,
-    /// which nobody sees here.
+    /// A stall is one of few and short messages: fan-out goes on, and what waits for the bus takes Notify's calls with
+    /// it, which nobody sees here.
     var queuedBytes: Int { 0 }
 
     func device(of seed: String) -> String { seed }

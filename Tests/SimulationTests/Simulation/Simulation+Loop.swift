@@ -4,7 +4,8 @@ import Systemd
 
 @testable import NotifyDaemon
 
-/// The daemon's loop: what lies in the socket first, then what is due, and when there is nothing else the end of the turn.
+/// The daemon's loop: what lies in the socket first, then what is due, and when there is nothing else the end of the
+/// turn.
 extension Simulation {
     func runLoop() {
         while let daemon {

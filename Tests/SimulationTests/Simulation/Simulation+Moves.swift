@@ -192,8 +192,8 @@ extension Simulation {
 
     // MARK: The end
 
-    /// Everything is well again, everybody leaves, and time passes until there is nothing more to wait for. Then somebody
-    /// claims whatever was shown, and nothing may be left.
+    /// Everything is well again, everybody leaves, and time passes until there is nothing more to wait for. Then
+    /// somebody claims whatever was shown, and nothing may be left.
     func drain() {
         disk.condition = .well
         life.actsLeft = nil

@@ -13,9 +13,9 @@ struct Wreck: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A machine of its own, in which a whole daemon runs: its router, storage, turns, outbox and its dealings with the notification
-/// server are the code that the program runs; the bus, the disk, the clocks and the server are made up. There is no waiting
-/// and no chance in it but the seed's.
+/// A machine of its own, in which a whole daemon runs: its router, storage, turns, outbox and its dealings with the
+/// notification server are the code that the program runs; the bus, the disk, the clocks and the server are made up.
+/// There is no waiting and no chance in it but the seed's.
 final class Simulation {
     /// What lies in the daemon's socket, in the order of the bus.
     enum Incoming {

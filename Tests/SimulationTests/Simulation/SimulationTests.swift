@@ -1,15 +1,15 @@
 import Glibc
 import Testing
 
-/// The whole daemon on a machine that is made up: bus, disk, clocks and notification server are simulated, and each of them
-/// fails, but for the seeds of fair weather. What the seed does is decided by nothing but the seed.
+/// The whole daemon on a machine that is made up: bus, disk, clocks and notification server are simulated, and each of
+/// them fails, but for the seeds of fair weather. What the seed does is decided by nothing but the seed.
 ///
 ///     swift test --filter SimulationTests                         a few hundred seeds
 ///     NOTIFYD_SEED=17 swift test --filter SimulationTests         one seed, with all that happens
 ///     make simulate                                               a million seeds
 ///
-/// What is real: `Daemon`, `Turn`, `Storage`, `RecordBuilder`, `Outbox`, `NotificationServer`, `Router`. What is not: the messages on
-/// the bus and their reading, SQLite and `Journal` (`KillTests`, `PowerCutTests`), sd-event.
+/// What is real: `Daemon`, `Turn`, `Storage`, `RecordBuilder`, `Outbox`, `NotificationServer`, `Router`. What is not:
+/// the messages on the bus and their reading, SQLite and `Journal` (`KillTests`, `PowerCutTests`), sd-event.
 struct SimulationTests {
     private static let stepsPerSeed = 200
     private static let reportedFailures = 3

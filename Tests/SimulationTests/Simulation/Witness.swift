@@ -358,11 +358,13 @@ final class Witness {
         asked.formUnion(carried + [request.newest.id])
         for id in carried.contains(request.newest.id) ? carried : carried + [request.newest.id] {
             guard let account = accounts[id] else {
-                // A daemon that died may have kept that it was muted, and not have announced it. Then somebody snoozed it.
+                // A daemon that died may have kept that it was muted, and not have announced it. Then somebody snoozed
+                // it.
                 if counts.deaths > 0, wasSnoozed(id), disk.contents.events[id] != nil { continue }
                 return complain("a banner for event \(id), of which nobody has heard")
             }
-            // A commit that failed may be on the disk: that an event is replaced by one that was refused is taken back later.
+            // A commit that failed may be on the disk: that an event is replaced by one that was refused is taken back
+            // later.
             let isRefused = disk.contents.events[id]?.decision?.successor.map { accounts[$0] == nil } ?? false
             let kept = isRefused ? nil : outcome(id)
             if account.wasAwaited { complain("a banner for event \(id), which was claimed before it came") }
@@ -417,7 +419,8 @@ final class Witness {
         disk.contents.banners[banner.id.rawValue] != nil
     }
 
-    /// What a run of the daemon can know of what a banner shows: what it was told, or what is written of an earlier run.
+    /// What a run of the daemon can know of what a banner shows: what it was told, or what is written of an earlier
+    /// run.
     private func knownEvents(of banner: SimulatedServer.Banner, _ life: Life) -> [EventID] {
         if banner.knownTo === life { return banner.events }
         guard let first = disk.contents.banners[banner.id.rawValue]?.first else { return [] }
@@ -505,8 +508,8 @@ final class Witness {
 
     /// No event is on screen twice, as far as the present run of the daemon can know.
     ///
-    /// - Parameter router: of this run. What has been shown last is all that it keeps in memory; a banner whose events are
-    ///   beyond that stays up, and is not known any longer.
+    /// - Parameter router: of this run. What has been shown last is all that it keeps in memory; a banner whose events
+    ///   are beyond that stays up, and is not known any longer.
     func checkScreen(_ life: Life, _ router: Router) {
         let known = server.up.filter { banner in
             let isLetGo = router.statistics.forgotten > 0 && router.banners.keys[banner.id] == nil

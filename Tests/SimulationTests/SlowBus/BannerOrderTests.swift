@@ -4,7 +4,8 @@ import Testing
 
 @testable import NotifyDaemon
 
-/// Which banners wait for the commit at the end of a turn: those that speak of what is not on disk, and none that is closed.
+/// Which banners wait for the commit at the end of a turn: those that speak of what is not on disk, and none that is
+/// closed.
 struct BannerOrderTests {
     private let bus = SlowBus()
     private let post = World.topics[0]

@@ -3,7 +3,8 @@ import Testing
 
 @testable import NotifyDaemon
 
-/// In which order replies and signals leave. What is decided in one turn leaves together, and keeps its order all the same.
+/// In which order replies and signals leave. What is decided in one turn leaves together, and keeps its order all the
+/// same.
 struct ReplyOrderTests {
     private let bus = SlowBus()
 

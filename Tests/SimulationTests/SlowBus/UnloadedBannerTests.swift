@@ -5,8 +5,8 @@ import Testing
 @testable import NotifyDaemon
 @testable import Routing
 
-/// What the notification server says of a banner of an earlier run while the daemon still loads such banners. There are three;
-/// the newest is loaded, and the one with the number 1 is the last.
+/// What the notification server says of a banner of an earlier run while the daemon still loads such banners. There are
+/// three; the newest is loaded, and the one with the number 1 is the last.
 struct UnloadedBannerTests {
     private let bus = SlowBus(isRestoring: true) { disk in
         // The route of /all/a has a button.

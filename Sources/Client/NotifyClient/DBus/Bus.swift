@@ -49,7 +49,8 @@ extension Connection {
         }
     }
 
-    /// The process id of the owner of a name; `nil` if the bus does not say it, because it has left meanwhile, for example.
+    /// The process id of the owner of a name; `nil` if the bus does not say it, because it has left meanwhile, for
+    /// example.
     package func process(of name: String) async throws(NotifyError) -> UInt32? {
         do {
             return try await call(.toBus("GetConnectionUnixProcessID", [.string(name)])).arguments.first?.integer()

@@ -2,17 +2,18 @@ internal import CDBus
 import Glibc
 import Synchronization
 
-/// One private connection to a message bus, from `open` until it is closed or lost. A lost connection is never reused; see
+/// One private connection to a message bus, from `open` until it is closed or lost. A lost connection is never reused;
+/// see
 /// ``ConnectionManager``.
 ///
-/// All calls of libdbus run on one ``WorkLoop``. Replies are matched with calls here, by serial number, so libdbus needs no
-/// pending calls and no timeouts. Handlers run on the loop, in the order in which the bus delivers messages.
+/// All calls of libdbus run on one ``WorkLoop``. Replies are matched with calls here, by serial number, so libdbus
+/// needs no pending calls and no timeouts. Handlers run on the loop, in the order in which the bus delivers messages.
 ///
 /// [libdbus](https://dbus.freedesktop.org/doc/api/html/group__DBusConnection.html)
 package final class Connection: @unchecked Sendable {
-    // Proof: every stored `var`, and the contents of `replies`, are accessed on `loop` only, or in `deinit`, when no work of
-    // the loop refers to `self`. `uniqueName` is written once, before `open` returns the object. The rest is constant and
-    // Sendable.
+    // Proof: every stored `var`, and the contents of `replies`, are accessed on `loop` only, or in `deinit`, when no
+    // work of the loop refers to `self`. `uniqueName` is written once, before `open` returns the object. The rest is
+    // constant and Sendable.
 
     package typealias SignalHandler = @Sendable (Message) -> Void
     /// Whether a connection, by its unique name, owns a well-known name.
@@ -70,12 +71,15 @@ package final class Connection: @unchecked Sendable {
     /// - Parameters:
     ///   - address: a [server address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
     ///   - loop: where handlers run; with `nil` the connection has a loop of its own.
-    ///   - maximumMessage: the longest message in bytes that is received. A longer one ends the connection before any of its contents
-    ///     is read: libdbus copies a message twice, and whoever is on the bus may send 128 MiB. With `nil`, all are received.
-    ///   - isOwner: called on the loop for every reply to a call to a well-known name; only a reply from the owner is accepted.
-    ///   - onSignal: called for every signal that arrives.
+    ///   - maximumMessage: the longest message in bytes that is received. A longer one ends the connection before any
+    ///   of its contents
+    ///     is read: libdbus copies a message twice, and whoever is on the bus may send 128 MiB. With `nil`, all are
+    ///     received.
+    ///   - isOwner: called on the loop for every reply to a call to a well-known name; only a reply from the owner is
+    ///   accepted. - onSignal: called for every signal that arrives.
     ///   - onClose: called once when the connection is lost, but not when it is closed with `close`.
-    ///   - onCut: called instead, if it is given, when the bus is there still: what it delivered was too long, or no message at all.
+    ///   - onCut: called instead, if it is given, when the bus is there still: what it delivered was too long, or no
+    ///   message at all.
     /// - Throws: `notReachable` when there is no bus, or the bus refuses the connection.
     package static func open(
         _ address: String,
@@ -151,7 +155,8 @@ package final class Connection: @unchecked Sendable {
         loop.perform { self.handlers[interface] = handler }
     }
 
-    /// Makes the connection a monitor: from now on it sees what fits the rules, whoever sends it to whom, and sends nothing itself.
+    /// Makes the connection a monitor: from now on it sees what fits the rules, whoever sends it to whom, and sends
+    /// nothing itself.
     ///
     /// - Parameters:
     ///   - rules: match rules, also for calls and their replies.

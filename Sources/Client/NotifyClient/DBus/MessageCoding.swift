@@ -1,7 +1,7 @@
 internal import CDBus
 
-// Converts between Message and DBusMessage. Values are checked first, because libdbus aborts the program when an argument is
-// invalid. See
+// Converts between Message and DBusMessage. Values are checked first, because libdbus aborts the program when an
+// argument is invalid. See
 // https://dbus.freedesktop.org/doc/api/html/group__DBusMessage.html
 
 /// The one owner of a reference to a `DBusMessage`.
@@ -153,12 +153,12 @@ private enum DBusType {
 // MARK: - Reading
 
 extension Message {
-    /// The most values that a call of another program may hold; the bytes of an array count as one. No method takes as many, and
-    /// whoever may call can send megabytes of them.
+    /// The most values that a call of another program may hold; the bytes of an array count as one. No method takes as
+    /// many, and whoever may call can send megabytes of them.
     static let maximumValuesOfCall = 10_000
 
-    /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot hold, and when
-    /// it is a call with too many values.
+    /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot
+    /// hold, and when it is a call with too many values.
     init?(decoding raw: OpaquePointer) {
         guard let kind = Kind(code: dbus_message_get_type(raw)) else { return nil }
         var iterator = DBusMessageIter()

@@ -34,8 +34,8 @@ final class ReplyTable: @unchecked Sendable {
         arm(deadline)
     }
 
-    /// Handles a reply. A reply from a connection other than the callee is ignored: a bus may deliver unrequested replies, and
-    /// serial numbers can be guessed.
+    /// Handles a reply. A reply from a connection other than the callee is ignored: a bus may deliver unrequested
+    /// replies, and serial numbers can be guessed.
     func answer(_ serial: UInt32, from sender: String?, isError: Bool, _ result: Result<Message, NotifyError>) {
         guard let destination = pending[serial]?.destination else { return }
         if mayAnswer(sender, callTo: destination, isError: isError) { answer(serial, result) }
@@ -67,7 +67,8 @@ final class ReplyTable: @unchecked Sendable {
         for reply in unanswered { reply.completion(.failure(error)) }
     }
 
-    /// There is one timer, for the earliest deadline. A reply does not disarm it: when it fires, `expire` checks every deadline.
+    /// There is one timer, for the earliest deadline. A reply does not disarm it: when it fires, `expire` checks every
+    /// deadline.
     private func arm(_ deadline: SuspendingClock.Instant) {
         if let timer {
             guard deadline < timer.deadline else { return }

@@ -1,4 +1,5 @@
-/// The calls and signals of the daemon as messages, for a program that sends many calls at once over a ``Connection`` of its own.
+/// The calls and signals of the daemon as messages, for a program that sends many calls at once over a ``Connection``
+/// of its own.
 extension Message {
     /// A call of the daemon, whose texts are checked as those of ``NotifyClient``.
     ///

@@ -1,7 +1,7 @@
 internal import NotifyText
 
-/// A character that cannot be sent to notifyd: NUL, which ends texts, or a Unicode noncharacter. libdbus sends noncharacters, but
-/// sd-bus, with which notifyd reads messages, refuses the whole message and does not tell the place.
+/// A character that cannot be sent to notifyd: NUL, which ends texts, or a Unicode noncharacter. libdbus sends
+/// noncharacters, but sd-bus, with which notifyd reads messages, refuses the whole message and does not tell the place.
 struct UnsendableCharacter {
     let scalar: Unicode.Scalar
     /// Its first byte, counted from 1.

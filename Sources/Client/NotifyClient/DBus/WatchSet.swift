@@ -3,8 +3,9 @@ import Glibc
 
 /// The file descriptors that libdbus watches, as watches of a ``WorkLoop``.
 ///
-/// libdbus adds two watches for each descriptor, one for reading and one for writing, and toggles them instead of removing
-/// them. The loop waits for a descriptor once, for what is enabled: it is writable only while there are bytes to write.
+/// libdbus adds two watches for each descriptor, one for reading and one for writing, and toggles them instead of
+/// removing them. The loop waits for a descriptor once, for what is enabled: it is writable only while there are bytes
+/// to write.
 ///
 /// Everything here runs on the loop of the connection.
 final class WatchSet {

@@ -1,11 +1,11 @@
 /// The current values at or below a topic, and then every change, for one reader: iterate over it once, in one task.
 ///
-/// It begins with the current values, as `added`. When the daemon or the bus has restarted, when the reader has fallen behind,
-/// and at regular intervals, the stream takes a new snapshot and delivers the differences. Of several missed changes it
-/// delivers only the last.
+/// It begins with the current values, as `added`. When the daemon or the bus has restarted, when the reader has fallen
+/// behind, and at regular intervals, the stream takes a new snapshot and delivers the differences. Of several missed
+/// changes it delivers only the last.
 ///
-/// While there is no daemon the stream waits, and no value counts as removed. It ends by throwing `closed` when its client
-/// is closed. Dropping it, or cancelling the task that reads it, ends the subscription.
+/// While there is no daemon the stream waits, and no value counts as removed. It ends by throwing `closed` when its
+/// client is closed. Dropping it, or cancelling the task that reads it, ends the subscription.
 public struct ChangeStream: AsyncSequence, Sendable {
     public typealias Element = Change
 

@@ -1,8 +1,8 @@
 /// Merges pages of the journal and signals into one complete stream of events.
 ///
-/// Only events in a page are in the stream: a page has no gaps, but a bus silently drops signals for a reader that stalls. A
-/// signal triggers the next page, and supplies what the journal does not keep, such as the time left to claim the event. So
-/// lost, late or repeated signals cause neither a gap nor a duplicate.
+/// Only events in a page are in the stream: a page has no gaps, but a bus silently drops signals for a reader that
+/// stalls. A signal triggers the next page, and supplies what the journal does not keep, such as the time left to claim
+/// the event. So lost, late or repeated signals cause neither a gap nor a duplicate.
 ///
 /// It does no I/O and does not wait: ``nextRequest`` is what to ask the daemon next.
 struct EventMerge: Sendable {
@@ -60,7 +60,8 @@ struct EventMerge: Sendable {
         cursor = min(highest, firstReceived.map { EventID(rawValue: $0.rawValue &- 1) } ?? highest)
     }
 
-    /// The reply to `.page`, in ascending order, and the events announced before it. Returns the next events of the stream.
+    /// The reply to `.page`, in ascending order, and the events announced before it. Returns the next events of the
+    /// stream.
     mutating func take(_ page: [RecordedEvent], announced events: [Event] = []) -> [Event] {
         for event in events { receive(event) }
         let next = take(page)

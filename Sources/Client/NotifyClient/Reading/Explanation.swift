@@ -9,8 +9,8 @@ public struct Explanation: Hashable, Sendable {
         /// From publishing to this step; `nil` if the machine was restarted in between, because no clock measures that.
         public var after: Duration?
         /// The kind of the step: the call, `Claim`, `ClaimNamed`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
-        /// `MarkRead`; `Snooze`, which is no claim; or how a provisional claim ended, `Complete`, `Release`, `ranout` (not
-        /// confirmed in time) or `left` (its connection left the bus).
+        /// `MarkRead`; `Snooze`, which is no claim; or how a provisional claim ended, `Complete`, `Release`, `ranout`
+        /// (not confirmed in time) or `left` (its connection left the bus).
         public var form: String
         /// The verdict that the claimant got; `recorded` for `Release`, `ranout` and `left`.
         public var verdict: Verdict
@@ -36,12 +36,12 @@ public struct Explanation: Hashable, Sendable {
             isEnd || form == "Complete" || form == "ClaimProvisionally" && verdict != .recorded
         }
 
-        /// How long after publishing a claim can answer an event whose window is shorter. Later, somebody has found the event, in
-        /// the inbox for example, and no window would have waited for that.
+        /// How long after publishing a claim can answer an event whose window is shorter. Later, somebody has found the
+        /// event, in the inbox for example, and no window would have waited for that.
         private static let longestAnswer = Duration.seconds(2)
 
-        /// Whether the claim answers the event, so that its latency says how long a window must be. A claim of a whole topic
-        /// can come at any time later and only says when a screen was opened; an open screen answers at once.
+        /// Whether the claim answers the event, so that its latency says how long a window must be. A claim of a whole
+        /// topic can come at any time later and only says when a screen was opened; an open screen answers at once.
         ///
         /// - Parameters:
         ///   - time: from publishing to the claim; `nil` if unknown.
@@ -53,8 +53,8 @@ public struct Explanation: Hashable, Sendable {
         }
     }
 
-    /// The claims, without snoozes, without the steps that end provisional claims and without claims that failed. A restart of
-    /// the daemon ends a provisional claim without a step.
+    /// The claims, without snoozes, without the steps that end provisional claims and without claims that failed. A
+    /// restart of the daemon ends a provisional claim without a step.
     package var effectiveClaims: [Claim] {
         claims.indices.filter { index in
             let claim = claims[index]
@@ -78,7 +78,8 @@ public struct Explanation: Hashable, Sendable {
     /// Whether a claim changed a banner or the outcome.
     package func isOfUse(_ claim: Claim) -> Bool { claim.verdict != .recorded || claim == decidingClaim }
 
-    /// The claims that answered the event and changed something. After a restart of notifyd their latencies include the restart.
+    /// The claims that answered the event and changed something. After a restart of notifyd their latencies include the
+    /// restart.
     package var answers: [Claim] {
         isReplayed
             ? []
@@ -137,8 +138,8 @@ public struct Explanation: Hashable, Sendable {
     public var device: String?
     /// Whether the event was announced again after a restart of the daemon.
     public var isReplayed: Bool
-    /// Whether the machine was restarted after the event was published and before it was decided. No clock measures latencies
-    /// then.
+    /// Whether the machine was restarted after the event was published and before it was decided. No clock measures
+    /// latencies then.
     public var isOfEarlierBoot: Bool
     /// Whether an event that was never shown is marked as read; its outcome stays `muted` or `expired`.
     public var isRead: Bool

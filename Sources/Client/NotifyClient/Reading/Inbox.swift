@@ -61,7 +61,8 @@ final class Inbox<Element: Sendable>: Sendable {
 
     /// Handles what arrives until there is something to deliver.
     ///
-    /// - Parameter handle: returns what to deliver; empty: it is called again at once; `nil`: when something has arrived.
+    /// - Parameter handle: returns what to deliver; empty: it is called again at once; `nil`: when something has
+    ///   arrived.
     /// - Returns: `nil` when the reading task was cancelled.
     func next<Result>(
         _ handle: (Contents) async throws(NotifyError) -> [Result]?

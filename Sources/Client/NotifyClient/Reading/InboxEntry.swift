@@ -29,7 +29,8 @@ public struct InboxEntry: Hashable, Sendable {
     public var appearance: BannerOptions
     /// Whether its route has `break_through`: its banners come during a pause or a mute, too.
     public var breaksThrough = false
-    /// When the banner of a snoozed event comes back, in microseconds since 1970-01-01 00:00 UTC; `nil` for any other event.
+    /// When the banner of a snoozed event comes back, in microseconds since 1970-01-01 00:00 UTC; `nil` for any other
+    /// event.
     public var snoozeEnd: Int64?
 
     public init(

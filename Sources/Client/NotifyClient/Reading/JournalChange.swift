@@ -32,13 +32,14 @@ extension JournalChange {
 }
 
 extension NotifyClient {
-    /// Everything in the order in which it was committed: events, outcomes, read marks, removals and the starts of the daemon. A
-    /// bridge follows with this what it has to pass on.
+    /// Everything in the order in which it was committed: events, outcomes, read marks, removals and the starts of the
+    /// daemon. A bridge follows with this what it has to pass on.
     ///
     /// - Parameters:
     ///   - after: the number of the last change that is already known; 0 begins with the oldest.
     ///   - limit: at most 1000. A page may be shorter and still not be the last; an empty one is the end.
-    /// - Returns: the changes, and the number from which on nothing was deleted because of its age. Other holes mean nothing.
+    /// - Returns: the changes, and the number from which on nothing was deleted because of its age. Other holes mean
+    ///   nothing.
     /// - Throws: `refused` with `StorageUnavailable`.
     public func journalChanges(
         after: UInt64 = 0, limit: Int = 1000

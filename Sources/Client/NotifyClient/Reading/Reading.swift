@@ -21,7 +21,8 @@ extension NotifyClient {
         return try await call("History", arguments, autoStart: autoStart).arguments.first.list(RecordedEvent.init)
     }
 
-    /// The current values at or below a topic: the last event of each topic published with `retain`, unless it was removed.
+    /// The current values at or below a topic: the last event of each topic published with `retain`, unless it was
+    /// removed.
     ///
     /// - Parameter topic: `/` stands for every topic.
     /// - Throws: `refused` with `InvalidTopic` or `StorageUnavailable`.
@@ -71,8 +72,8 @@ extension NotifyClient {
         return BannerText(title: title, body: body)
     }
 
-    /// Unread events at or below a topic, the newest first: one page of them. The next page begins before the last id of this
-    /// one; an empty page is the end.
+    /// Unread events at or below a topic, the newest first: one page of them. The next page begins before the last id
+    /// of this one; an empty page is the end.
     ///
     /// - Parameters:
     ///   - topic: `/` stands for every topic.

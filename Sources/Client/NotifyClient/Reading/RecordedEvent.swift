@@ -1,7 +1,7 @@
 /// An event in the journal, with its outcome.
 ///
-/// It has no ``Event/window`` and ``Event/sender``: only signals have them. The window of a silent event in a ``Snapshot`` is
-/// zero.
+/// It has no ``Event/window`` and ``Event/sender``: only signals have them. The window of a silent event in a
+/// ``Snapshot`` is zero.
 public struct RecordedEvent: Hashable, Sendable {
     /// What was published.
     public var event: Event

@@ -2,8 +2,8 @@ internal import NotifyText
 
 /// The current values of topics for one watcher, from snapshots and the signals between them.
 ///
-/// A snapshot is authoritative up to its cursor, and a signal counts only above that. So signals may arrive before or after a
-/// snapshot, twice or never: the next snapshot corrects the difference.
+/// A snapshot is authoritative up to its cursor, and a signal counts only above that. So signals may arrive before or
+/// after a snapshot, twice or never: the next snapshot corrects the difference.
 struct ValueTable: Sendable {
     private var values: [ByteString: Event] = [:]
     /// The cursor of the last snapshot.

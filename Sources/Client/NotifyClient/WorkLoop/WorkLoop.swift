@@ -1,11 +1,11 @@
 import Glibc
 
-/// A thread of its own that does one thing after the other: work that it is handed, what is due, and what a descriptor is ready
-/// for.
+/// A thread of its own that does one thing after the other: work that it is handed, what is due, and what a descriptor
+/// is ready for.
 ///
-/// It is used where a dispatch queue could be, for two reasons. libdispatch takes a descriptor that is ready to one thread and its
-/// handler to another, and each step of a message costs one more; here all that belongs together is done on one thread. And a
-/// process whose work libdispatch has once begun is woken up by it every second from then on.
+/// It is used where a dispatch queue could be, for two reasons. libdispatch takes a descriptor that is ready to one
+/// thread and its handler to another, and each step of a message costs one more; here all that belongs together is done
+/// on one thread. And a process whose work libdispatch has once begun is woken up by it every second from then on.
 ///
 /// The thread ends when the loop is released and all work is done. Timers that wait then are forgotten.
 package final class WorkLoop: Sendable {
@@ -33,7 +33,8 @@ package final class WorkLoop: Sendable {
     /// - Parameters:
     ///   - descriptor: stays open until it is not waited for any more.
     ///   - events: `POLLIN` and `POLLOUT`; poll(2). With none, it is not waited for at all.
-    ///   - ready: gets what it is ready for, with `POLLHUP` and `POLLERR`. It is called again for as long as that is so.
+    ///   - ready: gets what it is ready for, with `POLLHUP` and `POLLERR`. It is called again for as long as that is
+    ///   so.
     package func watch(_ descriptor: CInt, for events: Int16, ready: @escaping @Sendable (Int16) -> Void) {
         core.watch(descriptor, for: events, ready: ready)
     }
@@ -49,7 +50,8 @@ package struct WorkTimer: Sendable {
 }
 
 extension WorkLoop: TaskExecutor {
-    /// Runs a part of a task. A task with this preference leaves the thread only for an actor with an executor of its own.
+    /// Runs a part of a task. A task with this preference leaves the thread only for an actor with an executor of its
+    /// own.
     package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         core.add { job.runSynchronously(on: self.asUnownedTaskExecutor()) }

@@ -132,8 +132,8 @@ struct Topics {
 struct Candidate: Equatable {
     let text: String
 
-    /// - Returns: `nil` if a shell would expand the word. bash expands completions, so it would execute a topic with `$(…)`
-    ///   in it, which every program on the bus can publish.
+    /// - Returns: `nil` if a shell would expand the word. bash expands completions, so it would execute a topic with
+    ///   `$(…)` in it, which every program on the bus can publish.
     init?(_ word: String, _ meaning: String = "", for shell: CompletionShell? = .requesting) {
         guard word.unicodeScalars.allSatisfy(Self.isPlain) else { return nil }
         let meaning = Terminal.plain(meaning)

@@ -1,7 +1,7 @@
 import ArgumentParser
 
-/// The completion scripts of the argument parser. In all shells two things are corrected: “help” and “screen … --” offered no
-/// commands. In bash topics are no file names, and in bash and zsh the value of an option may follow a “=”.
+/// The completion scripts of the argument parser. In all shells two things are corrected: “help” and “screen … --”
+/// offered no commands. In bash topics are no file names, and in bash and zsh the value of an option may follow a “=”.
 enum CompletionScript {
     private static let commands = NotifyctlCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
 
@@ -66,8 +66,8 @@ enum CompletionScript {
 
     private static func mendedForBash(_ script: String) -> String {
         script
-            // This option makes bash treat every word as a file name: it shows only the last segment of a topic, and adds a
-            // slash if there is such a folder.
+            // This option makes bash treat every word as a file name: it shows only the last segment of a topic, and
+            // adds a slash if there is such a folder.
             .replacing("complete -o filenames -F", with: "complete -F")
             .replacing(
                 "__notifyctl_add_completions() {\n",

@@ -1,8 +1,8 @@
 import NotifyClient
 import Routing
 
-/// A drawing of events over time, like a marble diagram: one lane for each actor, one character for each step of time, and a note
-/// with exact times beside each lane.
+/// A drawing of events over time, like a marble diagram: one lane for each actor, one character for each step of time,
+/// and a note with exact times beside each lane.
 struct Timeline {
     struct Lane {
         let actor: String

@@ -62,7 +62,8 @@ struct ConfigurationCheck {
         }
     }
 
-    /// Runs the notifyd that belongs to this notifyctl, with the environment of the running notifyd if that can be read.
+    /// Runs the notifyd that belongs to this notifyctl, with the environment of the running notifyd if that can be
+    /// read.
     ///
     /// - Parameters:
     ///   - process: the running notifyd.

@@ -12,8 +12,8 @@ struct RouterCheck {
     var isActivatable = false
     /// Whether notifyd.service has failed.
     var unitHasFailed = false
-    /// Whether there is a service manager that cannot load notifyd.service: it is missing, masked or bad. The bus starts
-    /// notifyd by it.
+    /// Whether there is a service manager that cannot load notifyd.service: it is missing, masked or bad. The bus
+    /// starts notifyd by it.
     var unitIsUnusable = false
     var isPaused = false
     /// It is on the bus only to report a bad configuration.

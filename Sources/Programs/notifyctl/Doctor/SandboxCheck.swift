@@ -1,5 +1,5 @@
-/// The sandbox that is in force for the running notifyd. Some settings of a unit silently do nothing if there are no user
-/// namespaces, so this checks the process itself.
+/// The sandbox that is in force for the running notifyd. Some settings of a unit silently do nothing if there are no
+/// user namespaces, so this checks the process itself.
 struct SandboxCheck {
     var hasManager = false
     /// Whether notifyd.service uses namespaces; `nil` if the running process is not that of the unit.

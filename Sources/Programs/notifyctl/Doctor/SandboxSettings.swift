@@ -1,6 +1,7 @@
 import NotifyClient
 
-/// What notifyd.service sets for its sandbox, to be compared with what the service manager has in force: a drop-in may have changed it.
+/// What notifyd.service sets for its sandbox, to be compared with what the service manager has in force: a drop-in may
+/// have changed it.
 enum SandboxSettings {
     /// A setting, and its value in the unit.
     typealias Setting = (name: String, value: String)
@@ -23,7 +24,8 @@ enum SandboxSettings {
 
     /// The names of the settings that are weaker than those of the unit.
     ///
-    /// - Parameter service: the properties of the service. One that this version of systemd does not have is passed over.
+    /// - Parameter service: the properties of the service. One that this version of systemd does not have is passed
+    ///   over.
     static func loosened(_ service: [String: Value]) -> [String] {
         let hasNamespaces = service["PrivateUsers"]?.boolean == true
         return (unit + (hasNamespaces ? namespaces : [])).filter { setting in

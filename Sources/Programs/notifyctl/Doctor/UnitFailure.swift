@@ -1,7 +1,8 @@
 import Glibc
 import NotifyClient
 
-/// Why a unit has failed, as the service manager knows it, and what to do; the exit statuses are those of systemd.exec(5).
+/// Why a unit has failed, as the service manager knows it, and what to do; the exit statuses are those of
+/// systemd.exec(5).
 struct UnitFailure: Equatable {
     /// Such as `notifyd-ntfy`.
     let unit: String

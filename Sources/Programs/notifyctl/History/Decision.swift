@@ -1,7 +1,7 @@
 import NotifyClient
 
-/// The decision about an event as a drawing with a sentence below it. All times count from publishing, or from the opening of the
-/// window if the machine was restarted in between.
+/// The decision about an event as a drawing with a sentence below it. All times count from publishing, or from the
+/// opening of the window if the machine was restarted in between.
 struct Decision {
     private let explanation: Explanation
     /// Whether the window of an undecided event is over.
@@ -37,7 +37,8 @@ struct Decision {
             + broken(Cell(word + ":", .bold) + Cell(" " + explanation.reason), "  ")
     }
 
-    /// - Parameter limit: the width of a line. The name of a claimant that does not fit beside the drawing goes below it.
+    /// - Parameter limit: the width of a line. The name of a claimant that does not fit beside the drawing goes below
+    ///   it.
     func timeline(within limit: Int? = nil) -> Timeline {
         var lanes = [publisher]
         if deadline != nil, outcome != .silent { lanes.append(window) }
@@ -54,7 +55,8 @@ struct Decision {
         return max(window * 3 / 2, min(last, window * 4))
     }
 
-    /// Whether the window ended early for the event: all its events were claimed, or this one was withdrawn or replaced.
+    /// Whether the window ended early for the event: all its events were claimed, or this one was withdrawn or
+    /// replaced.
     private var isCutShort: Bool {
         let leaves: [Outcome.Kind?] = [.claimed, .withdrawn, .replaced]
         guard leaves.contains(outcome), let resolved, let deadline else { return false }
@@ -92,7 +94,8 @@ struct Decision {
             note: notes.joined(separator: ", "), style: Terminal.dim)
     }
 
-    /// When the window ended early. The two times come from different clocks; no window ends before the claim that ended it.
+    /// When the window ended early. The two times come from different clocks; no window ends before the claim that
+    /// ended it.
     private var closing: Duration? {
         [resolved, explanation.decidingClaim.flatMap(time)].compactMap(\.self).max()
     }
@@ -254,8 +257,8 @@ extension Explanation.Claim {
 }
 
 extension Explanation {
-    /// About when the daemon accepted the event. If the publisher says that it happened long ago, or will happen, this is when
-    /// the window was opened.
+    /// About when the daemon accepted the event. If the publisher says that it happened long ago, or will happen, this
+    /// is when the window was opened.
     var start: Int64 {
         if isOfEarlierBoot { return opened ?? resolved ?? published }
         // The wall clock may have been set in between.

@@ -1,6 +1,7 @@
 import NotifyClient
 
-/// Who published recorded events, and under which names: `History` does not say it, so the daemon is asked for each event.
+/// Who published recorded events, and under which names: `History` does not say it, so the daemon is asked for each
+/// event.
 struct EventOrigins: Sendable {
     let client: NotifyClient
 

@@ -1,7 +1,7 @@
 import NotifyClient
 
-/// Keeps an ``InboxScreen`` up to date. Signals say what was decided; new events are read page by page, because only a page has
-/// the text of their banners. It continues over restarts of the daemon and does not start it.
+/// Keeps an ``InboxScreen`` up to date. Signals say what was decided; new events are read page by page, because only a
+/// page has the text of their banners. It continues over restarts of the daemon and does not start it.
 final class InboxFeed: Sendable {
     /// How often the daemon is asked without a signal: none tells that a muted or expired event was marked as read.
     private static let period = Duration.seconds(2)

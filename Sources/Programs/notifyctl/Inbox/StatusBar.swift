@@ -3,8 +3,8 @@ import NotifyClient
 import NotifyJSON
 import NotifyText
 
-/// A program that shows an ``InboxStatus``, and the lines that it reads: see waybar-custom(5), the module custom/script of polybar,
-/// and the block custom of i3status-rust.
+/// A program that shows an ``InboxStatus``, and the lines that it reads: see waybar-custom(5), the module custom/script
+/// of polybar, and the block custom of i3status-rust.
 enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
     case json, waybar, polybar, i3status
 

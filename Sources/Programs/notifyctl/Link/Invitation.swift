@@ -2,7 +2,8 @@ import LinkSettings
 import NotifyJSON
 import NotifyText
 
-/// What another device needs to join the link, on one line: `notifyd-link:` and JSON in Base64. It holds the secrets of the link.
+/// What another device needs to join the link, on one line: `notifyd-link:` and JSON in Base64. It holds the secrets of
+/// the link.
 struct Invitation: Equatable {
     var server: LinkSettings.Server
     var user: String

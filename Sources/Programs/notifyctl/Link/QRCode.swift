@@ -6,7 +6,8 @@ enum QRCode {
     /// How long drawing may take.
     private static let patience: Duration = .seconds(5)
 
-    /// The lines that show a text, drawn by qrencode(1). The text goes through a pipe, because others can read arguments.
+    /// The lines that show a text, drawn by qrencode(1). The text goes through a pipe, because others can read
+    /// arguments.
     ///
     /// - Parameter text: at most 2 KiB; a pipe holds it.
     static func lines(of text: String) async throws(ProcessError) -> [String] {

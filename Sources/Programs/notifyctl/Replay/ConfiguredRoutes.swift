@@ -23,7 +23,8 @@ enum ConfiguredRoutes {
         return try? parse(lines)
     }
 
-    /// The routes with `break_through` in the configuration on disk that apply at or below a topic. Empty if it cannot be read.
+    /// The routes with `break_through` in the configuration on disk that apply at or below a topic. Empty if it cannot
+    /// be read.
     static func breakingThrough(at topic: String) async -> [String] {
         guard let table = await present(), let names = try? breakingThrough(at: topic, in: table) else { return [] }
         return names

@@ -35,8 +35,8 @@ struct ReplayEvent: Hashable, Sendable {
         return routes.route(for: try Topic(topic)).breaksThrough
     }
 
-    /// The window that its publisher set, as far as the record tells: the one that it had, if that is not the window of its
-    /// route. A route that waits for screens only may have closed a window of 0 at once, so that 0 says nothing.
+    /// The window that its publisher set, as far as the record tells: the one that it had, if that is not the window of
+    /// its route. A route that waits for screens only may have closed a window of 0 at once, so that 0 says nothing.
     ///
     /// - Parameter routes: the configuration under which it was recorded.
     func publishersWindow(under routes: RouteTable) throws -> Duration? {

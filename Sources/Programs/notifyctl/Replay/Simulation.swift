@@ -3,8 +3,8 @@ import Routing
 
 /// Replays recorded events and claims with other windows, with the daemon's own rules in virtual time.
 ///
-/// Without a configuration the routes are reconstructed from the windows and coalescing keys of the events. The notification
-/// server replies at once, and there is no limit of banners per second.
+/// Without a configuration the routes are reconstructed from the windows and coalescing keys of the events. The
+/// notification server replies at once, and there is no limit of banners per second.
 struct Simulation {
     struct Result: Hashable, Sendable {
         /// Events that were shown, alone or together with others.

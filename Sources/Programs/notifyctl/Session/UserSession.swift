@@ -4,8 +4,8 @@ import NotifyClient
 
 /// The session of another user, for root.
 ///
-/// The bus of a user takes no connections of other users: dbus-daemon hangs up on root as well. So this process becomes the
-/// user before it connects.
+/// The bus of a user takes no connections of other users: dbus-daemon hangs up on root as well. So this process becomes
+/// the user before it connects.
 struct UserSession {
     private static let sessions = "/run/user"
 
@@ -79,8 +79,8 @@ struct UserSession {
         precondition(seteuid(0) != 0, "the rights of root are given up for good")
     }
 
-    /// Begins again as the user, so that nothing of root's is left in memory. The first thread has ended by now, and without
-    /// this the process would still be root's by that thread.
+    /// Begins again as the user, so that nothing of root's is left in memory. The first thread has ended by now, and
+    /// without this the process would still be root's by that thread.
     private func restart() throws(NotifyError) {
         var none = sigset_t()
         sigemptyset(&none)

@@ -12,8 +12,8 @@ enum TerminalPane {
 
     /// A pane of tmux.
     ///
-    /// - Parameter parentOfSession: who started the leader of this session; the server of tmux, if it is a shell of tmux. A window
-    ///   of another terminal that was opened from there has the same variables.
+    /// - Parameter parentOfSession: who started the leader of this session; the server of tmux, if it is a shell of
+    ///   tmux. A window of another terminal that was opened from there has the same variables.
     static func tmux(_ environment: [String: String], parentOfSession: UInt32?) -> ShellTopic.Pane? {
         // Socket, server and session, of which the first may have commas; and such as %3.
         guard let server = environment["TMUX"]?.split(separator: ",").dropLast().last.flatMap({ UInt32($0) }),

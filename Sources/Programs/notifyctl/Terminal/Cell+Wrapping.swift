@@ -20,7 +20,8 @@ extension Cell {
 }
 
 extension Columns {
-    /// Lines in two columns without cutting: the second column wraps, below the first one if there is little room beside it.
+    /// Lines in two columns without cutting: the second column wraps, below the first one if there is little room
+    /// beside it.
     ///
     /// - Parameter limit: the width of a line; `nil`: each row is one line.
     static func wrapped(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {

@@ -88,8 +88,8 @@ extension [Cell] {
     func joined() -> Cell { dropFirst().reduce(first ?? Cell("")) { $0 + Cell("  ") + $1 } }
 }
 
-/// Aligns lines in columns by their width on a terminal. A column is as wide as its widest cell so far, so that lines are aligned
-/// even if they arrive one by one.
+/// Aligns lines in columns by their width on a terminal. A column is as wide as its widest cell so far, so that lines
+/// are aligned even if they arrive one by one.
 struct Columns: Sendable {
     private static let gap = "  "
     /// The smallest width of a column that is cut.

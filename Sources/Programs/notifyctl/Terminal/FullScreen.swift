@@ -3,8 +3,8 @@ import Glibc
 import NotifyClient
 import StandardStreams
 
-/// The alternate screen of the terminal, without a cursor and without line buffering. `leave` restores the terminal, and so does
-/// suspending the program.
+/// The alternate screen of the terminal, without a cursor and without line buffering. `leave` restores the terminal,
+/// and so does suspending the program.
 final class FullScreen: @unchecked Sendable {
     // Proof: `watch` and `keys` are set once and only retained; everything else is locked or constant.
 
@@ -81,8 +81,8 @@ final class FullScreen: @unchecked Sendable {
         }
     }
 
-    /// Changes the settings of the terminal. In the background that stops the program by SIGTTOU until the user resumes it in the
-    /// foreground.
+    /// Changes the settings of the terminal. In the background that stops the program by SIGTTOU until the user resumes
+    /// it in the foreground.
     private static func set(_ settings: termios) {
         var settings = settings
         // Nothing is on the terminal that would have to be taken back. So a signal that ends a stopped program ends it.

@@ -4,11 +4,12 @@ import NotifyClient
 import StandardStreams
 import Synchronization
 
-/// Handles signals, SIGINT and SIGTERM by default, for as long as it is retained, so that a command can end in an orderly way.
+/// Handles signals, SIGINT and SIGTERM by default, for as long as it is retained, so that a command can end in an
+/// orderly way.
 ///
 /// The signals are ignored until dispatch sources watch them: blocking them does not work in a program with an
-/// asynchronous `main`. Children get the default actions back. A source begins to watch some time after `activate`, and an
-/// ignored signal is lost, so `init` returns when all of them watch.
+/// asynchronous `main`. Children get the default actions back. A source begins to watch some time after `activate`, and
+/// an ignored signal is lost, so `init` returns when all of them watch.
 ///
 /// After a signal that ends the program, output that is blocked for ``patience`` is dropped.
 final class TerminationSignals: @unchecked Sendable {

@@ -1,7 +1,7 @@
 /// How many columns of a terminal text takes.
 ///
-/// `wcwidth` of the C library needs an installed UTF-8 locale and knows only single characters. Here the unit is the grapheme
-/// cluster, as in terminals; the standard library knows emoji; other wide characters, by Unicode's
+/// `wcwidth` of the C library needs an installed UTF-8 locale and knows only single characters. Here the unit is the
+/// grapheme cluster, as in terminals; the standard library knows emoji; other wide characters, by Unicode's
 /// [East Asian Width](https://www.unicode.org/reports/tr11/), are a short list. Ambiguous characters count as narrow, as in
 /// terminals by default.
 extension StringProtocol {
@@ -60,7 +60,8 @@ extension Unicode.Scalar {
         return Self.wide.contains { $0.contains(value) }
     }
 
-    /// `W` and `F` of EastAsianWidth.txt (Unicode 16) without emoji and marks, and with what is not assigned in between.
+    /// `W` and `F` of EastAsianWidth.txt (Unicode 16) without emoji and marks, and with what is not assigned in
+    /// between.
     private static let wide: [ClosedRange<UInt32>] = [
         0x1100...0x115f, 0x2329...0x232a, 0x2630...0x2637, 0x268a...0x268f, 0x2e80...0x303e, 0x3041...0xa4c6,
         0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe10...0xfe19, 0xfe30...0xfe6b, 0xff01...0xff60,

@@ -143,8 +143,8 @@ struct Activity: Sendable {
         for topic in windowsByTopic.keys { close(id, at: topic.description) }
     }
 
-    /// One event of each window that should have ended: its outcome was missed, an event of another topic extended the window,
-    /// or the event waits for a notification server. Events that were never queried come first.
+    /// One event of each window that should have ended: its outcome was missed, an event of another topic extended the
+    /// window, or the event waits for a notification server. Events that were never queried come first.
     func doubtful(at now: Duration) -> [EventID] {
         windowsByTopic.values
             .filter { $0.deadline + Self.patience < now && ($0.asked.map { $0 + Self.rest <= now } ?? true) }

@@ -1,8 +1,8 @@
 import NotifyClient
 import NotifyJSON
 
-/// Keeps an ``Activity`` up to date with signals and one query per second. It continues over restarts of the daemon and does not
-/// start it.
+/// Keeps an ``Activity`` up to date with signals and one query per second. It continues over restarts of the daemon and
+/// does not start it.
 final class ActivityFeed: Sendable {
     private static let period = Duration.seconds(1)
     /// How many past events are read when a daemon appears.

@@ -1,7 +1,7 @@
 import Systemd
 
-/// The interface `org.notifyd.FocusSource1`, with which programs inside of compositors tell of windows: a script in KWin, an
-/// extension of GNOME Shell. Only a compositor that is followed is believed.
+/// The interface `org.notifyd.FocusSource1`, with which programs inside of compositors tell of windows: a script in
+/// KWin, an extension of GNOME Shell. Only a compositor that is followed is believed.
 final class CompositorInterface {
     private static let path = "/org/notifyd/Focus1"
     private static let name = "org.notifyd.FocusSource1"

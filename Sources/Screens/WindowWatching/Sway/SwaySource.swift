@@ -5,9 +5,9 @@ import WindowRules
 
 /// The windows of sway or i3, over their socket; sway-ipc(7).
 ///
-/// What an event tells of a window counts at once. Which windows can be seen only the whole tree says: it is asked for after
-/// events that may change that, but not more often than ``pause`` lets it, because it is long. Of a new layout (tabs, stacks)
-/// there is no event, but there is one of the key that has made it.
+/// What an event tells of a window counts at once. Which windows can be seen only the whole tree says: it is asked for
+/// after events that may change that, but not more often than ``pause`` lets it, because it is long. Of a new layout
+/// (tabs, stacks) there is no event, but there is one of the key that has made it.
 final class SwaySource: WindowSource {
     /// Microseconds between two trees.
     private static let pause: Int64 = 50_000

@@ -2,7 +2,8 @@
 package struct TmuxReport: Equatable, Sendable {
     /// What ``owner`` is in.
     package static let option = "@notifyd-focus"
-    /// The line that tmux writes for each client: what it is, whether it is a program in control mode, and its active pane.
+    /// The line that tmux writes for each client: what it is, whether it is a program in control mode, and its active
+    /// pane.
     package static let format = "#{client_flags} #{client_control_mode} #{pane_id}"
 
     /// The channel of the program that holds screens for this tmux.

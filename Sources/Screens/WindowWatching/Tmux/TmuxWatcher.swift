@@ -1,7 +1,8 @@
 import Glibc
 package import Systemd
 
-/// Follows which panes of a tmux are looked at: a process of tmux waits for a change, tells how it is, and the next one waits.
+/// Follows which panes of a tmux are looked at: a process of tmux waits for a change, tells how it is, and the next one
+/// waits.
 package final class TmuxWatcher {
     private let server: TmuxServer
     private let loop: EventLoop

@@ -1,7 +1,8 @@
 import CWayland
 import Glibc
 
-/// What libwayland has to say. By itself it writes to standard error what a compositor sends as the text of an error, raw.
+/// What libwayland has to say. By itself it writes to standard error what a compositor sends as the text of an error,
+/// raw.
 public enum WaylandLog {
     /// Bytes of a line that are kept.
     private static let longest = 256

@@ -3,13 +3,13 @@ import Glibc
 import Systemd
 import WindowRules
 
-/// The windows of a Wayland compositor that has the protocol `wlr-foreign-toplevel-management-unstable-v1`, as those made with
-/// wlroots do.
+/// The windows of a Wayland compositor that has the protocol `wlr-foreign-toplevel-management-unstable-v1`, as those
+/// made with wlroots do.
 ///
 /// The protocol does not tell on which workspace a window is: it counts as visible unless it is minimised.
 final class WaylandSource: WindowSource {
-    /// A window, as far as the compositor has told of it. The C callbacks get an unretained pointer to it; it is in `toplevels` as
-    /// long as the proxy exists.
+    /// A window, as far as the compositor has told of it. The C callbacks get an unretained pointer to it; it is in
+    /// `toplevels` as long as the proxy exists.
     final class Toplevel {
         let id: UInt64
         unowned let source: WaylandSource

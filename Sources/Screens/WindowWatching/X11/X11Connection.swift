@@ -25,7 +25,8 @@ final class X11Connection {
             }
         }
 
-        /// Text: a `STRING` is ISO 8859-1 (ICCCM 2.7.1). That of other types, such as `COMPOUND_TEXT`, is not understood, and empty.
+        /// Text: a `STRING` is ISO 8859-1 (ICCCM 2.7.1). That of other types, such as `COMPOUND_TEXT`, is not
+        /// understood, and empty.
         ///
         /// - Parameter utf8: the atom of `UTF8_STRING`.
         func text(utf8: UInt32) -> String {
@@ -175,7 +176,8 @@ final class X11Connection {
 
     /// Handles all that has come, and what comes of it. Call it after the first requests, too.
     func drain() {
-        // This reads once. The loop tells of what comes later, unless libxcb reads it while it looks for a reply or writes.
+        // This reads once. The loop tells of what comes later, unless libxcb reads it while it looks for a reply or
+        // writes.
         var event = xcb_poll_for_event(raw)
         var bytes: UInt64
         repeat {

@@ -16,8 +16,8 @@ final class X11Source: WindowSource {
         func hash(into hasher: inout Hasher) { hasher.combine(number) }
     }
 
-    /// Requests that are under way when more windows are asked about. Each costs memory, and a thousand windows are five
-    /// thousand.
+    /// Requests that are under way when more windows are asked about. Each costs memory, and a thousand windows are
+    /// five thousand.
     private static let mostAsked = 128
     /// After so many new windows, what it took to ask about them is given back.
     private static let manyWindows = 100
