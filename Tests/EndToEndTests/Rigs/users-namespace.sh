@@ -26,15 +26,17 @@ mount --bind "$T/etc" /etc
 mkdir -p /run/user
 mount -t tmpfs -o mode=755 tmpfs /run/user
 
-# as USER COMMAND …: with the environment of a session.
+# as USER COMMAND …: with the environment of a session. In the background it is the process itself,
+# so that `stop` ends the program and not a shell around it.
 as() {
     local user=$1
     shift
-    setpriv --reuid="$user" --regid="$user" --init-groups env --ignore-environment PATH="$T/bin:/usr/bin:/bin" \
+    ${EXEC-} setpriv --reuid="$user" --regid="$user" --init-groups env --ignore-environment PATH="$T/bin:/usr/bin:/bin" \
         HOME="$T/home-$user" XDG_RUNTIME_DIR="/run/user/$(id -u "$user")" XDG_DATA_DIRS="$T/home-$user" \
         DBUS_SESSION_BUS_ADDRESS="unix:path=/run/user/$(id -u "$user")/bus" \
         DBUS_SYSTEM_BUS_ADDRESS="unix:path=$T/no-system-bus" SWIFT_BACKTRACE=enable=no "$@"
 }
+in_background() { EXEC=exec background "$1" as "${@:2}"; }
 owns_name() { as "$1" busctl --user --timeout=5 status $ROUTER > /dev/null 2>&1; }
 
 # log_in USER: a session with a bus; without --no-daemon, notifyd runs in it.
@@ -42,10 +44,10 @@ log_in() {
     local folder
     folder=/run/user/$(id -u "$1")
     install -d -m 700 -o "$1" -g "$1" "$folder" "$T/home-$1"
-    background "$T/bus-$1.log" as "$1" dbus-daemon --session --address="unix:path=$folder/bus" --nofork --nopidfile
+    in_background "$T/bus-$1.log" "$1" dbus-daemon --session --address="unix:path=$folder/bus" --nofork --nopidfile
     eventually_quiet "$PATIENCE" test -S "$folder/bus" || fail "the bus of $1 does not start"
     [ "${2-}" != --no-daemon ] || return 0
-    background "$T/notifyd-$1.log" as "$1" "$T/bin/notifyd"
+    in_background "$T/notifyd-$1.log" "$1" "$T/bin/notifyd"
     eventually_quiet "$PATIENCE" owns_name "$1" || fail "the notifyd of $1 does not start"
 }
 
@@ -95,7 +97,7 @@ equal "with the body" "from standard input" "$(as yuna notifyctl history /machin
 equal "a line for each names the user" "mina yuna" "$(cut -d: -f1 "$T/out" | xargs)"
 grep -q '^notifyctl: tom: notifyd is not on this bus' "$T/err" || fail "the failure is not told by name: $(cat "$T/err")"
 ok "the failure is told by name"
-background "$T/notifyd-tom.log" as tom "$T/bin/notifyd"
+in_background "$T/notifyd-tom.log" tom "$T/bin/notifyd"
 eventually_quiet "$PATIENCE" owns_name tom || fail "the notifyd of tom does not start"
 expect_status "none failed" 0 ctl send --all-users /machine/all "four" --no-banner --json=short
 equal "JSON has the users" "mina yuna tom" "$(jq -r .user "$T/out" | xargs)"
