@@ -305,6 +305,36 @@ let package = Package(
             name: "notifyd-unifiedpush", dependencies: ["NotifyBridge", "PushShell"],
             path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
 
+        // Messages of ntfy as events, events as messages, and what is decided about them. No C, no clock, no files, no Foundation.
+        .target(
+            name: "NtfyMessages",
+            dependencies: [
+                "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            path: "Sources/Ntfy/NtfyMessages", swiftSettings: strict),
+        // The configuration of notifyd-ntfy.
+        .target(
+            name: "NtfySettings",
+            dependencies: ["Credentials", "Mapping", "NotifyText", "NtfyMessages", "Routing", "TOMLTables"],
+            path: "Sources/Ntfy/NtfySettings", swiftSettings: strict),
+        // Servers, notifyd and the disk.
+        .target(
+            name: "NtfyShell",
+            dependencies: [
+                "ChildProcesses", "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
+                "NtfyMessages", "NtfySettings", "Routing", "TOMLTables", "UserFiles",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Sources/Ntfy/NtfyShell", swiftSettings: strict),
+        .executableTarget(
+            name: "notifyd-ntfy", dependencies: ["NotifyBridge", "NtfyShell"], path: "Sources/Programs/notifyd-ntfy",
+            swiftSettings: strict, linkerSettings: [compact]),
+
         // Notifications of ordinary programs as events: rules, and which banner is which event. No C, no clock, no files, no Foundation.
         .target(
             name: "DesktopEvents",
@@ -408,135 +438,89 @@ let package = Package(
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
         ),
-        .testTarget(name: "FuzzTests", dependencies: ["NotifyFuzzing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "RoutingTests", dependencies: ["NotifyText", "Routing", "NotifyTestSupport"], swiftSettings: strict),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Journal", "NotifyDaemon", "NotifyTestSupport", "NotifyText", "Routing", "Systemd",
+                "Journal", "NotifyDaemon", "NotifyFuzzing", "NotifyTestSupport", "NotifyText", "Routing", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "WindowRulesTests", dependencies: ["Patterns", "Routing", "TOMLTables", "WindowRules"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "FocusTests",
+            name: "DaemonTests",
             dependencies: [
-                "ChildProcesses", "CXCB", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
-                "WindowRules",
-                "WindowWatching", "notifyctl", "notifyd", "notifyd-focus",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "DesktopEventsTests", dependencies: ["DesktopEvents", "Routing", "TOMLTables"], swiftSettings: strict),
-        .testTarget(
-            name: "LinkMessagesTests",
-            dependencies: ["LinkMessages", "NotifyJSON", "NotifyTestSupport", "NotifyText", "Routing"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "LinkSettingsTests",
-            dependencies: ["Credentials", "LinkSettings", "Mapping", "Routing", "TOMLTables"],
-            swiftSettings: strict),
-        .testTarget(name: "MappingTests", dependencies: ["Mapping", "NotifyJSON", "Routing"], swiftSettings: strict),
-        .testTarget(
-            name: "LinkingTests",
-            dependencies: ["LinkMessages", "Linking", "NotifyTestSupport", "NotifyText", "Routing"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "LinkShellTests",
-            dependencies: [
-                "ChildProcesses", "LinkMessages", "LinkShell", "Linking", "NotifyBridge", "NotifyClient",
-                "LinkSealing", "Mosquitto", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport", "Routing",
-                "TOMLTables",
-                "notifyctl", "notifyd", "notifyd-mqtt",
-            ],
-            exclude: ["Strangers"], swiftSettings: strict),
-        .testTarget(
-            name: "LinkSealingTests",
-            dependencies: [
-                "LinkMessages", "LinkSealing", "Linking", "Routing",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "MosquittoTests",
-            dependencies: [
-                "ChildProcesses", "Mosquitto", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "JournalTests",
-            dependencies: [
-                "Journal", "NotifyTestSupport", "Routing", .product(name: "GRDB", package: "GRDB.swift"),
+                "ChildProcesses", "Journal", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
+                "NotifyVersion", "Routing", "Systemd", "TOMLTables", "UserFiles",
+                .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SystemdTests",
-            dependencies: ["ChildProcesses", "Systemd", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "ScreenHoldingTests", dependencies: ["Routing", "ScreenHolding"], swiftSettings: strict),
-        .testTarget(
-            name: "TabRulesTests", dependencies: ["Routing", "TOMLTables", "TabRules"], swiftSettings: strict),
-        .testTarget(
-            name: "BrowserHostTests",
-            dependencies: [
-                "BrowserHost", "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
-                "TabRules", "notifyd", "notifyd-browser",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "WebPushTests",
-            dependencies: ["NotifyJSON", "WebPush", .product(name: "Crypto", package: "swift-crypto")],
-            exclude: ["Vectors"], swiftSettings: strict),
-        .testTarget(
-            name: "PushMessagesTests", dependencies: ["Mapping", "NotifyJSON", "PushMessages", "Routing"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PushShellTests",
-            dependencies: [
-                "ChildProcesses", "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
-                "NotifyTestSupport", "PushMessages", "PushShell", "Routing", "TOMLTables", "WebPush",
-                "notifyctl", "notifyd", "notifyd-unifiedpush",
-            ],
-            exclude: ["distributor.py"], swiftSettings: strict + [failpoints]),
-        .testTarget(
-            name: "NotifyDaemonTests",
-            dependencies: [
-                "ChildProcesses", "NotifyDaemon", "NotifyRehearsal", "NotifyText", "Routing", "TOMLTables", "UserFiles",
-            ],
-            swiftSettings: strict),
-        .testTarget(
             name: "NotifyClientTests",
             dependencies: [
-                "ChildProcesses",
-                "LinkSettings",
-                "NotifyClient",
-                "NotifyJSON",
-                "NotifyRehearsal",
-                "NotifyText",
-                "TOMLTables",
-                "TabRules",
-                "WindowRules",
-                "notifyctl",
+                "ChildProcesses", "LinkSettings", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
+                "NotifyText", "TOMLTables", "TabRules", "WindowRules", "notifyctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "NotifyBridgeTests",
+            name: "LinkTests",
             dependencies: [
-                "ChildProcesses", "Credentials", "FolderBridge", "NotifyBridge", "NotifyClient", "NotifyRehearsal",
-                "NotifyTestSupport",
-                "TOMLTables", "notifyctl", "notifyd",
+                "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mapping", "NotifyJSON",
+                "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "PushTests",
+            dependencies: [
+                "Mapping", "NotifyJSON", "PushMessages", "Routing", "WebPush",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            exclude: ["WebPush/Vectors"], swiftSettings: strict
+        ),
+        .testTarget(
+            name: "NtfyTests",
+            dependencies: [
+                "Credentials", "Mapping", "NotifyJSON", "NotifyTestSupport", "NtfyMessages", "NtfySettings", "Routing",
+                "TOMLTables",
+            ],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "ScreenTests",
+            dependencies: [
+                "DesktopEvents", "Patterns", "Routing", "ScreenHolding", "TOMLTables", "TabRules", "WindowRules",
+            ],
+            swiftSettings: strict
+        ),
+        // The bridges with their shells, among real brokers and stand-ins.
+        .testTarget(
+            name: "BridgeTests",
+            dependencies: [
+                "ChildProcesses", "Credentials", "FolderBridge", "LinkMessages", "LinkSealing", "LinkShell", "Linking",
+                "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
+                "NotifyTestSupport", "PushMessages", "PushShell", "Routing", "TOMLTables", "WebPush", "notifyctl",
+                "notifyd", "notifyd-mqtt", "notifyd-unifiedpush",
                 .product(name: "Logging", package: "swift-log"),
             ],
-            swiftSettings: strict + [failpoints]
+            exclude: ["LinkShell/Strangers", "PushShell/distributor.py"], swiftSettings: strict + [failpoints]
+        ),
+        // notifyd-focus among desktops, and notifyd-browser as browsers start it.
+        .testTarget(
+            name: "DesktopTests",
+            dependencies: [
+                "BrowserHost", "CXCB", "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
+                "NotifyTestSupport", "TabRules", "WindowRules", "WindowWatching", "notifyctl", "notifyd",
+                "notifyd-browser", "notifyd-focus",
+            ],
+            swiftSettings: strict
         ),
         // What is written about all of it is true.
         .testTarget(
@@ -558,42 +542,6 @@ let package = Package(
             exclude: ["Rigs", "PowerCut/disk.c"],
             swiftSettings: strict + [failpoints]
         ),
-
-        // Messages of ntfy as events, events as messages, and what is decided about them. No C, no clock, no files, no Foundation.
-        .target(
-            name: "NtfyMessages",
-            dependencies: [
-                "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Sources/Ntfy/NtfyMessages", swiftSettings: strict),
-        // The configuration of notifyd-ntfy.
-        .target(
-            name: "NtfySettings",
-            dependencies: ["Credentials", "Mapping", "NotifyText", "NtfyMessages", "Routing", "TOMLTables"],
-            path: "Sources/Ntfy/NtfySettings", swiftSettings: strict),
-        // Servers, notifyd and the disk.
-        .target(
-            name: "NtfyShell",
-            dependencies: [
-                "ChildProcesses", "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
-                "NtfyMessages", "NtfySettings", "Routing", "TOMLTables", "UserFiles",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
-            path: "Sources/Ntfy/NtfyShell", swiftSettings: strict),
-        .executableTarget(
-            name: "notifyd-ntfy", dependencies: ["NotifyBridge", "NtfyShell"], path: "Sources/Programs/notifyd-ntfy",
-            swiftSettings: strict, linkerSettings: [compact]),
-        .testTarget(
-            name: "NtfyMessagesTests",
-            dependencies: [
-                "Credentials", "Mapping", "NotifyJSON", "NtfyMessages", "NtfySettings", "Routing", "TOMLTables",
-            ],
-            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -20,7 +20,7 @@ import dbus.mainloop.glib
 from gi.repository import GLib
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "Tests/PushShellTests"))
+sys.path.insert(0, str(ROOT / "Tests/BridgeTests/PushShell"))
 import distributor  # noqa: E402
 
 NAME = "org.unifiedpush.Distributor.Bench"

@@ -1,5 +1,6 @@
 import ChildProcesses
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 @testable import NotifyDaemon

@@ -1,3 +1,4 @@
+import NotifyTestSupport
 import Testing
 
 /// What programs outside may use is explained where it stands.

@@ -1,4 +1,5 @@
 import Foundation
+import NotifyTestSupport
 
 /// A manual page in mdoc(7), as far as its tests look into it.
 struct ManualPage {

@@ -1,4 +1,5 @@
 import Foundation
+import NotifyTestSupport
 import Testing
 
 /// The planted faults of `make mutants`, which takes too long to run with the other tests.

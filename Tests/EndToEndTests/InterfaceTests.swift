@@ -9,7 +9,7 @@ import Testing
 /// count.
 @Suite(.timeLimit(.minutes(1))) struct InterfaceTests {
     @Test func theDaemonOffersTheContractAndNothingElse() async throws {
-        let contract = try String(contentsOf: Self.contract, encoding: .utf8)
+        let contract = try Project.text("systemd/org.notifyd.Router1.xml")
         try await withRig { rig in
             let connection = try await Connection.open(rig.bus.address)
             defer { connection.close() }
@@ -19,9 +19,6 @@ import Testing
             #expect(try InterfaceReader.members(of: offered) == InterfaceReader.members(of: contract))
         }
     }
-
-    private static let contract = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appending(path: "systemd/org.notifyd.Router1.xml")
 }
 
 /// Reads the members of our interface out of introspection XML, each as one line.

@@ -2,6 +2,7 @@ import ArgumentParser
 import ChildProcesses
 import Foundation
 import NotifyJSON
+import NotifyTestSupport
 import TOMLTables
 import TabRules
 import Testing
@@ -11,8 +12,7 @@ import Testing
 /// The extension, the files that tell browsers of its host, and `notifyctl` agree.
 struct BrowserManifestTests {
     private func json(_ path: String) throws -> JSON {
-        let root = URL(filePath: #filePath).appending(path: "../../..").standardized
-        return try JSONParser.parse(Array(Data(contentsOf: root.appending(path: path))))
+        try JSONParser.parse(Array(Project.text(path).utf8))
     }
 
     @Test func theExtensionHasTheIDThatItsHostLetsIn() async throws {

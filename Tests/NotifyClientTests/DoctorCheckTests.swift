@@ -1,6 +1,7 @@
 import Glibc
 import LinkSettings
 import NotifyClient
+import NotifyTestSupport
 import Testing
 import WindowRules
 
@@ -91,13 +92,11 @@ struct DoctorCheckTests {
     // MARK: The sandbox
 
     @Test func theSettingsOfTheSandboxAreThoseOfTheUnit() throws {
-        let folder = #filePath.split(separator: "/").dropLast(3).map { "/" + $0 }.joined() + "/systemd"
         for (file, settings) in [
             ("notifyd.service", SandboxSettings.unit),
             ("notifyd.service.d/namespaces.conf", SandboxSettings.namespaces),
         ] {
-            let text = try #require(FileFacts.text(of: "\(folder)/\(file)"))
-            let lines = text.split(separator: "\n")
+            let lines = try Project.text("systemd/\(file)").split(separator: "\n")
             for setting in settings { #expect(lines.contains("\(setting.name)=\(setting.value)"), "\(file)") }
         }
     }

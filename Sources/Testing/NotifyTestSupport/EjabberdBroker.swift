@@ -14,8 +14,7 @@ package final class EjabberdBroker: Sendable {
 
     /// The root into which `.ci/packages test` has unpacked it and all that it needs; `nil` without it.
     private static let root: String? = {
-        let project = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
-        let root = project + "/.build/unpacked/ejabberd/usr/lib"
+        let root = Project.path(".build/unpacked/ejabberd/usr/lib")
         return access(root + "/erlang", F_OK) == 0 ? root : nil
     }()
 

@@ -15,8 +15,7 @@ package final class NATSCluster: Sendable {
 
     /// The nats-server that `.ci/packages test` has unpacked, or one that is installed; `nil` without one.
     package static let program: String? = {
-        let project = #filePath.split(separator: "/").dropLast(4).map { "/" + $0 }.joined()
-        let folders = [project + "/.build/unpacked/nats-server/usr/sbin"] + PrivateBroker.folders
+        let folders = [Project.path(".build/unpacked/nats-server/usr/sbin")] + PrivateBroker.folders
         return folders.map { $0 + "/nats-server" }.first { access($0, X_OK) == 0 }
     }()
 

@@ -81,3 +81,18 @@ func becomesTrue(within limit: Duration, _ isTrue: () async throws -> Bool) asyn
     }
     return true
 }
+
+/// Asks again and again until there is a result, which is returned. After `limit` times ``Timeouts/factor`` the error
+/// says what did not come true.
+@discardableResult
+package func eventually<Result>(
+    _ fact: @autoclosure () -> String, within limit: Duration = .seconds(30),
+    isolation: isolated (any Actor)? = #isolation, _ ask: () async throws -> Result?
+) async throws -> Result {
+    let deadline = ContinuousClock.now + limit * Timeouts.factor
+    while ContinuousClock.now < deadline {
+        if let result = try await ask() { return result }
+        try await Task.sleep(for: .milliseconds(20))
+    }
+    throw RehearsalError("It did not come true that \(fact()).")
+}

@@ -2,20 +2,19 @@ private import Foundation
 
 /// The scenarios of this project: `Tests/Scenarios/*.timeline`.
 public enum ScenarioFiles {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../Tests/Scenarios").standardizedFileURL
+    private static let folder = "Tests/Scenarios"
 
     /// The names of all scenario files, in alphabetical order.
     public static let names: [String] = {
-        guard let files = try? FileManager.default.contentsOfDirectory(atPath: folder.path) else {
-            preconditionFailure("the scenarios are not in \(folder.path)")
+        guard let files = try? FileManager.default.contentsOfDirectory(atPath: Project.path(folder)) else {
+            preconditionFailure("the scenarios are not in \(Project.path(folder))")
         }
         return files.filter { $0.hasSuffix(".timeline") }.sorted()
     }()
 
     public static func read(_ name: String) throws -> Scenario {
-        let text = try String(contentsOf: folder.appending(path: name), encoding: .utf8)
-        return try Scenario(parsing: text, file: "Tests/Scenarios/\(name)")
+        let file = "\(folder)/\(name)"
+        return try Scenario(parsing: Project.text(file), file: file)
     }
 }
 

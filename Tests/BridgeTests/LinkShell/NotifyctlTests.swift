@@ -325,10 +325,8 @@ struct NotifyctlTests {
                     "Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/org/notifyd/Bridge1",
                     on: LinkDevice.name, autoStart: false, [])
             ).arguments.first?.string
-            let file = URL(filePath: #filePath).deletingLastPathComponent()
-                .appending(path: "../../systemd/org.notifyd.Link1.xml")
             let own = try members(try #require(text))
-            #expect(try own == members(String(contentsOf: file, encoding: .utf8)) && own.count == 4)
+            #expect(try own == members(Project.text("systemd/org.notifyd.Link1.xml")) && own.count == 4)
         }
     }
 

@@ -1,5 +1,5 @@
-import Foundation
 import NotifyDaemon
+import NotifyTestSupport
 import Testing
 
 /// The version stands in one place, and what has to repeat it agrees.
@@ -25,8 +25,6 @@ struct VersionTests {
     }
 
     private func lines(of file: String) throws -> [Substring] {
-        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        return try String(contentsOf: package.appending(path: file), encoding: .utf8).split(separator: "\n")
+        try Project.text(file).split(separator: "\n")
     }
 }

@@ -5,14 +5,11 @@ import Testing
 
 /// What fuzzers have found, and what they set out from, once more; and a few inputs that nobody chose. A body that
 /// traps ends the whole run: the last line of the output says which input it was.
-struct ReplayTests {
-    private static let folder = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../Fuzzing").standardizedFileURL
-
+struct FuzzTests {
     @Test(arguments: ["Corpora", "Failures"], FuzzTarget.all.map(\.name))
     func everyInputThatIsKeptStillHolds(_ kind: String, _ name: String) throws {
         let target = try #require(FuzzTarget.all.first { $0.name == name })
-        let folder = Self.folder.appending(path: "\(kind)/\(name)")
+        let folder = URL(filePath: Project.path("Tests/Fuzzing/\(kind)/\(name)"))
         let files = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         #expect(kind == "Failures" || !files.isEmpty, "a target has a corpus")
         for file in files.sorted() {

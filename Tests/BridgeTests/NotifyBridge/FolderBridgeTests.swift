@@ -171,17 +171,3 @@ struct FolderBridgeTests {
         }
     }
 }
-
-/// Asks again and again until there is a result.
-@discardableResult
-func eventually<Result>(
-    _ what: String, within limit: Duration = .seconds(20), isolation: isolated (any Actor)? = #isolation,
-    _ ask: () async throws -> Result?
-) async throws -> Result {
-    let deadline = ContinuousClock.now + limit * Timeouts.factor
-    while ContinuousClock.now < deadline {
-        if let result = try await ask() { return result }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-    throw RehearsalError("It was waited for in vain: \(what).")
-}

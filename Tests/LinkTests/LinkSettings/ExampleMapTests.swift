@@ -1,17 +1,14 @@
-import Foundation
 import LinkSettings
 import Mapping
+import NotifyTestSupport
 import Routing
 import TOMLTables
 import Testing
 
 /// The maps in `examples`, with what Home Assistant, Frigate, Zigbee2MQTT and Alertmanager publish.
 struct ExampleMapTests {
-    private static let folder = URL(filePath: #filePath)
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().appending(path: "examples")
-
     private func maps(_ example: String) throws -> MapSettings {
-        let text = try String(contentsOf: Self.folder.appending(path: "\(example)/mqtt.toml"), encoding: .utf8)
+        let text = try Project.text("examples/\(example)/mqtt.toml")
         return try TableReader.read(file: "mqtt.toml", text: text) { LinkSettings.read(from: &$0) }.maps
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 /// What people get wrong, and what others do on purpose.
 @Suite(.serialized, .timeLimit(.minutes(3)))
-struct FaultTests {
+struct LinkFaultTests {
     private static let silent = PublishOptions(banner: false)
 
     @Test func whatNotifydNeverTakesIsADeadLetter() async throws {

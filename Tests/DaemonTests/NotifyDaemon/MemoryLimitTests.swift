@@ -1,5 +1,6 @@
 import Foundation
 import Journal
+import NotifyTestSupport
 import Testing
 
 @testable import NotifyDaemon
@@ -30,9 +31,7 @@ struct MemoryLimitTests {
     }
 
     @Test func allLimitsTogetherFitIntoTheMemoryOfTheUnit() throws {
-        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let unit = try String(contentsOf: package.appending(path: "systemd/notifyd.service"), encoding: .utf8)
+        let unit = try Project.text("systemd/notifyd.service")
         let line = try #require(unit.split(separator: "\n").first { $0.hasPrefix("MemoryMax=") })
         let memory = try #require(Int(line.dropFirst("MemoryMax=".count).dropLast())) << 20
         #expect(line.hasSuffix("M"))

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Systemd
 
-struct LogTests {
+struct LogTextTests {
     @Test func metadataBecomesFieldsThatTheJournalTakes() {
         #expect(LogText.journalField("event.id") == "NOTIFYD_EVENT_ID")
         #expect(LogText.journalField("topic") == "NOTIFYD_TOPIC")

@@ -6,7 +6,7 @@ import Testing
 
 /// Nothing is lost and nothing doubled, whoever dies.
 @Suite(.serialized, .timeLimit(.minutes(4)))
-struct FaultTests {
+struct PushFaultTests {
     /// Distributors deliver once: while notifyd is away, the bridge keeps what it has confirmed.
     @Test func whatComesWhileNotifydIsAwayIsKept() async throws {
         try await withPushStage { stage in

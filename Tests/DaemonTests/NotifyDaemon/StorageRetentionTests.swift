@@ -7,7 +7,7 @@ import Testing
 @testable import NotifyDaemon
 
 /// Retention as the daemon has it done, while somebody sets the wall clock.
-struct RetentionTests {
+struct StorageRetentionTests {
     private static let day: Int64 = 86_400_000_000
     private let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
 

@@ -161,10 +161,8 @@ struct PushBridgeTests {
                     "Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/org/notifyd/Bridge1",
                     on: PushStage.bridge)
             ).arguments.first?.string
-            let contract = URL(filePath: #filePath).deletingLastPathComponent()
-                .appending(path: "../../systemd/org.notifyd.Push1.xml")
             let own = try methods(try #require(text))
-            #expect(try own == methods(String(contentsOf: contract, encoding: .utf8)) && own.count == 5)
+            #expect(try own == methods(Project.text("systemd/org.notifyd.Push1.xml")) && own.count == 5)
         }
     }
 

@@ -3,6 +3,7 @@ import Foundation
 import FoundationXML
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 @testable import NotifyBridge
@@ -157,9 +158,7 @@ struct BridgeObjectTests {
         try await withBridge { stage in
             let text = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", []).first?.string
             let own = try members(of: BridgeStatus.interface, try #require(text))
-            let file = URL(filePath: #filePath).deletingLastPathComponent()
-                .appending(path: "../../systemd/org.notifyd.Bridge1.xml")
-            let contract = try members(of: BridgeStatus.interface, String(contentsOf: file, encoding: .utf8))
+            let contract = try members(of: BridgeStatus.interface, Project.text("systemd/org.notifyd.Bridge1.xml"))
             #expect(own == contract && own.count == 10)
             let root = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/", []).first?
                 .string

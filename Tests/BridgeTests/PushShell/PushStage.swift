@@ -253,17 +253,3 @@ func withPushStage(
     await stage.end()
     try result.get()
 }
-
-/// Asks again and again until there is a result.
-@discardableResult
-func eventually<Result>(
-    _ what: @autoclosure () -> String, within limit: Duration = .seconds(30),
-    isolation: isolated (any Actor)? = #isolation, _ ask: () async throws -> Result?
-) async throws -> Result {
-    let deadline = ContinuousClock.now + limit * Timeouts.factor
-    while ContinuousClock.now < deadline {
-        if let result = try await ask() { return result }
-        try await Task.sleep(for: .milliseconds(20))
-    }
-    throw RehearsalError("It was waited for in vain: \(what()).")
-}

@@ -1,6 +1,7 @@
 import Foundation
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 /// What happens to endpoints when the state of the bridge is damaged, deleted or put back from a copy, or the bridge

@@ -1,5 +1,5 @@
-import Foundation
 import Mapping
+import NotifyTestSupport
 import NtfyMessages
 import NtfySettings
 import TOMLTables
@@ -8,10 +8,7 @@ import Testing
 /// The maps in `examples`, with what Alertmanager posts to a server of ntfy.
 struct ExampleMapTests {
     private func map(_ example: String) throws -> SubscribeMap {
-        let file = URL(filePath: #filePath)
-            .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "examples/\(example)/ntfy.toml")
-        let text = try String(contentsOf: file, encoding: .utf8)
+        let text = try Project.text("examples/\(example)/ntfy.toml")
         let settings = try TableReader.read(file: "/x/ntfy.toml", text: text) { NtfySettings.read(from: &$0) }
         return try #require(settings.servers.first?.inbound.first)
     }

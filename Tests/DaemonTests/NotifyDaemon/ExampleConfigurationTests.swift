@@ -1,4 +1,5 @@
 import Foundation
+import NotifyTestSupport
 import NotifyText
 import Routing
 import Testing
@@ -10,9 +11,7 @@ struct ExampleConfigurationTests {
     private let example: String
 
     init() throws {
-        let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        example = try String(contentsOf: package.appending(path: "systemd/config.toml"), encoding: .utf8)
+        example = try Project.text("systemd/config.toml")
     }
 
     @Test func withEveryDefaultInForceNothingChanges() throws {
