@@ -1,4 +1,4 @@
-# "make" lists what there is to make.
+# "make" lists the targets; "make V=1 TARGET" prints the commands too.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -47,7 +47,8 @@ EXTENSION := manifest.json background.js page.js popup.html popup.css popup.js $
 PACK := /usr/bin/python3 -m zipfile -c
 PACKED := $(filter-out icons/%,$(EXTENSION)) icons
 
-# What is installed, each list in one folder. A new program has a line in these, and no other here.
+# What is installed, each list in one folder. A new program is added to these and to debian/*.install, which a test compares
+# with them.
 PROGRAMS := notifyd notifyctl notifyd-browser notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush
 UNITS := $(foreach unit,notifyd notifyd-mqtt notifyd-ntfy notifyd-unifiedpush,$(unit).service $(unit).service.d/namespaces.conf) \
     notifyd-desktop.service notifyd-focus.service
@@ -89,183 +90,44 @@ FOLDERS := $(addprefix $(DOC_DIR)/,$(sort $(dir $(EXAMPLES))) examples) $(DOC_DI
     $(addprefix $(UNIT_DIR)/,$(filter %.d/,$(dir $(UNITS)))) $(EXTENSION_DIR)/icons $(EXTENSION_DIR) $(PREFIX)/share/notifyd \
     $(addprefix $(SHELL_DIR)/,$(EXTENSIONS_OF_SHELL))
 
-.PHONY: help demo build test model kills cuts flips bench release install install-files uninstall format lint clean
 .DEFAULT_GOAL := help
+ifndef V
+.SILENT:
+endif
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(MAKEFILE_LIST))
+
+# Builds the products $(1), with the options $(2).
+products = $(foreach product,$(1),$(SWIFT) build $(2) --product $(product) &&) true
+# Runs the tests that match $(1), built for release in the folder $(2); make model and make attack keep folders of their own.
+release_tests = $(SWIFT) test -c release --scratch-path $(2) -Xswiftc -enable-testing --filter $(1)
+# Installs the packages for $(1) while everything is built: what only the tests need is many packages.
+build_tests = .ci/packages $(1) & packages=$$!; $(SWIFT) build --build-tests; built=$$?; \
+    wait $$packages && exit $$built
 
 help: ## List the targets
-	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 22
-	@echo 'install and uninstall take PREFIX (now $(PREFIX)) and DESTDIR.'
+	awk -F ':.*## ' '/^##@ /{printf "\n%s\n", substr($$0, 5)} /^[a-z-]+:.*## /{printf "  make %-17s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	echo
+	echo 'install and uninstall take PREFIX (now $(PREFIX)) and DESTDIR. V=1 prints commands.'
 
-demo: ## Play the whole story on a bus of its own; installs the Debian packages it lacks
+##@ Use it
+
+demo: ## Play the whole story on a private bus; needs no desktop
 	.ci/packages build demo
-	$(SWIFT) build --product notifyd
-	$(SWIFT) build --product notifyctl
+	$(call products,notifyd notifyctl)
 	.build/debug/notifyctl demo
 
-.PHONY: demo-link
 demo-link: ## Play the story of three linked devices and a broker that is killed
 	.ci/packages build demo-link
-	$(SWIFT) build --product notifyd
-	$(SWIFT) build --product notifyctl
-	$(SWIFT) build --product notifyd-mqtt
+	$(call products,notifyd notifyctl notifyd-mqtt)
 	.build/debug/notifyctl demo link
-
-build: ## Build for development
-	.ci/packages build
-	$(SWIFT) build
-
-.PHONY: check
-# Enough seeds to find what is usually wrong; "make test" plays more.
-check: export NOTIFYD_MODEL_SCRIPTS ?= 100
-check: export NOTIFYD_SEEDS ?= 100
-check: export NOTIFYD_LINK_SEEDS ?= 25
-check: ## Build, and run the tests that start no daemon: about a minute after a change
-	.ci/packages build check
-	$(SWIFT) build --build-tests
-	.ci/tests check
-
-test: ## Build and run all tests but those of test-desktop; installs the Debian packages they lack
-	.ci/packages build
-	# What only the tests need is many packages. They come while the build runs.
-	.ci/packages test & packages=$$!; $(SWIFT) build --build-tests; built=$$?; wait $$packages && exit $$built
-	.ci/tests check programs
-
-.PHONY: test-desktop
-test-desktop: ## Build and run the tests among real desktops, browsers and brokers
-	.ci/packages build
-	.ci/packages test-desktop & packages=$$!; $(SWIFT) build --build-tests; built=$$?; wait $$packages && exit $$built
-	.ci/tests desktop
-
-.PHONY: docs
-docs: ## Compile the documentation of the libraries with DocC
-	.ci/packages build
-	$(SWIFT) build
-	.ci/docs
-
-# Where the comparison with routers in C is to be found; without it there is none.
-YARDSTICK ?= ../shared/yardstick
-
-bench: ## Measure what an event costs; writes docs/benchmarks.md, and its main lines to README.md
-	.ci/packages build bench
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyload
-	YARDSTICK='$(YARDSTICK)' Benchmarks/report/bench.py
-
-.PHONY: bench-scale
-bench-scale: ## Measure what an event costs as the work grows; writes docs/benchmarks.md and docs/scale.svg
-	.ci/packages build bench
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyload
-	Benchmarks/report/scale.py
-
-.PHONY: bench-link
-bench-link: ## Measure what the link between devices costs; writes docs/benchmarks.md and docs/link-latency.svg. QUICK=--quick prints
-	.ci/packages build bench-link
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyd-mqtt
-	$(SWIFT) build $(RELEASE) --product linkload
-	Benchmarks/report/link.py $(QUICK)
-
-.PHONY: bench-push
-bench-push: ## Measure how long a push of UnifiedPush takes; prints milliseconds and MiB
-	.ci/packages build test
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyd-unifiedpush
-	$(SWIFT) build $(RELEASE) --product notifyd-desktop
-	Benchmarks/report/push.py .build/release
-.PHONY: bench-screens
-bench-screens: ## Measure what notifyd-focus and notifyd-browser cost; writes docs/benchmarks.md. QUICK=--quick prints
-	.ci/packages build bench-screens
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyd-focus
-	$(SWIFT) build $(RELEASE) --product notifyd-browser
-	Benchmarks/report/screens.py $(QUICK)
-.PHONY: bench-desktop
-bench-desktop: ## Measure what notifyd-desktop costs programs; writes docs/benchmarks.md. QUICK=--quick prints
-	.ci/packages build bench-desktop
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyd-desktop
-	/usr/bin/python3 Benchmarks/report/programs.py $(QUICK)
-.PHONY: bench-ntfy
-bench-ntfy: ## Measure what a message of ntfy costs, and the memory of the bridge; prints its figures
-	.ci/packages build bench-ntfy
-	$(SWIFT) build $(RELEASE) --product notifyd
-	$(SWIFT) build $(RELEASE) --product notifyd-ntfy
-	/usr/bin/python3 Benchmarks/report/ntfy.py
-
-model: ## Play 100,000 random scripts against the router and its reference
-	.ci/packages build
-	NOTIFYD_MODEL_SCRIPTS=100000 $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
-	    --filter ModelTests
-
-.PHONY: simulate
-simulate: ## Simulate the whole daemon with all its faults, 1,000,000 seeds; NOTIFYD_SEED=n replays one
-	.ci/packages build
-	NOTIFYD_SEEDS=$${NOTIFYD_SEEDS:-1000000} $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing \
-	    --filter SimulationTests.SimulationTests
-
-.PHONY: simulate-link
-simulate-link: ## Simulate the link between devices with all its faults, 100,000 seeds; NOTIFYD_SEED=n replays one
-	.ci/packages build
-	NOTIFYD_LINK_SEEDS=$${NOTIFYD_LINK_SEEDS:-100000} $(SWIFT) test -c release --scratch-path .build-model \
-	    -Xswiftc -enable-testing --filter LinkSimulationTests
-
-kills: ## Kill the daemon 1,000 times under load
-	.ci/packages build test
-	NOTIFYD_KILLS=$${NOTIFYD_KILLS:-1000} $(SWIFT) test --filter KillTests
-
-cuts: ## Cut the power 1,000 times under load, on a disk that keeps only what was synced
-	.ci/packages build test
-	NOTIFYD_CUTS=$${NOTIFYD_CUTS:-1000} $(SWIFT) test --filter PowerCutTests
-
-.PHONY: disks
-disks: ## Fill disks of every size of 2 to 32 MiB, and clear them; needs root
-	.ci/packages build test
-	NOTIFYD_DISKS=all $(SWIFT) test --no-parallel --filter SmallDiskTests
-
-.PHONY: backlog
-backlog: ## Start with 99,000 undecided events in the journal
-	.ci/packages build test
-	NOTIFYD_BACKLOG=$${NOTIFYD_BACKLOG:-99000} $(SWIFT) test -c release --scratch-path .build-model \
-	    -Xswiftc -enable-testing --no-parallel --filter BacklogTests
-
-flips: ## Flip a bit in every byte of a journal
-	.ci/packages build
-	NOTIFYD_FLIPS=all $(SWIFT) test -c release --scratch-path .build-model -Xswiftc -enable-testing --filter FlipTests
-
-.PHONY: attack
-attack: ## Send 10,000,000 hostile calls to a daemon that is built for use
-	.ci/packages build test
-	NOTIFYD_ATTACKS=$${NOTIFYD_ATTACKS:-10000000} NOTIFYD_ATTACK_MIB=$${NOTIFYD_ATTACK_MIB:-64} \
-	    $(SWIFT) test -c release --scratch-path .build-attack -Xswiftc -enable-testing --filter AttackTests
-
-.PHONY: fuzz
-fuzz: ## Fuzz everything that reads what others wrote, FUZZ_SECONDS each (60)
-	.ci/packages build
-	SWIFT='$(SWIFT)' .ci/fuzz
-
-.PHONY: mutants
-mutants: ## Plant faults, and list which tests find them; writes docs/mutants.md
-	.ci/packages build mutants test
-	SWIFT='$(SWIFT)' .ci/mutants
-
-.PHONY: asan
-asan: ## Run all tests with the address and leak sanitizers
-	.ci/packages build test
-	SWIFT='$(SWIFT)' .ci/sanitize address
-
-.PHONY: tsan
-tsan: ## Run all tests with the thread sanitizer
-	.ci/packages build test
-	SWIFT='$(SWIFT)' .ci/sanitize thread
 
 release: ## Build what "make install" installs
 	.ci/packages build
 	$(SWIFT) build $(RELEASE)
 	# Nothing in the environment may end what users run.
 	! grep -q NOTIFYD_FAILPOINT .build/release/notifyd
-	@# Another version of the compiler may have another version of ICU.
-	@size .build/release/notifyd | awk 'NR == 2 && $$2 > 16000000 \
+	# Another version of the compiler may have another version of ICU.
+	size .build/release/notifyd | awk 'NR == 2 && $$2 > 16000000 \
 		{print "notifyd has the data of ICU, 32 MiB that it does not need: name its icudt*_dat in Sources/C/CICU/empty.c"}'
 
 install: release install-files ## Install under PREFIX; PREFIX=~/.local needs no root
@@ -314,26 +176,17 @@ install-files: ## Install what is built already: make release && sudo make insta
 	chmod 644 '$(DESTDIR)$(BASH_DIR)/notifyctl' '$(DESTDIR)$(ZSH_DIR)/_notifyctl' '$(DESTDIR)$(FISH_DIR)/notifyctl.fish'
 ifdef CATALOG_DIR
 	$(INSTALL) -D -m 644 systemd/notifyd.catalog '$(DESTDIR)$(CATALOG_DIR)/notifyd.catalog'
-	@echo 'For journalctl -x to explain the log, run as root: journalctl --update-catalog'
+	echo 'For journalctl -x to explain the log, run as root: journalctl --update-catalog'
 endif
-	@echo 'Installed. In your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
+	echo 'Installed. In your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
 
 uninstall: ## Remove what install has installed
 	rm -f $(foreach file,$(INSTALLED),'$(DESTDIR)$(file)')
 	rmdir --ignore-fail-on-non-empty $(foreach folder,$(FOLDERS),'$(DESTDIR)$(folder)') 2> /dev/null || true
 
-.PHONY: installed
 installed: ## List what install installs
-	@printf '%s\n' $(foreach file,$(INSTALLED),'$(file)')
+	printf '%s\n' $(foreach file,$(INSTALLED),'$(file)')
 
-.PHONY: screenshot
-screenshot: ## Make docs/screenshot.png and docs/browser.png anew, with real windows and a real notification server
-	.ci/packages build screenshot
-	$(SWIFT) build
-	docs/screenshot.sh .build/debug
-	docs/screenshot.sh .build/debug browser
-
-.PHONY: wheel
 wheel: ## Build the Python package into .build/wheel, without the network
 	.ci/packages wheel
 	rm -rf .build/wheel
@@ -343,14 +196,12 @@ wheel: ## Build the Python package into .build/wheel, without the network
 	/usr/bin/python3 -m build --wheel --no-isolation --outdir .build/wheel .build/wheel/source
 	rm -rf .build/wheel/source
 
-.PHONY: browser
 browser: ## Pack the browser extension into .build/browser, for Chromium and for Firefox
 	mkdir -p .build/browser
 	rm -f .build/browser/notifyd.zip
 	cd browser && $(PACK) ../.build/browser/notifyd.zip $(PACKED)
 	cp .build/browser/notifyd.zip .build/browser/notifyd.xpi
 
-.PHONY: deb
 deb: release ## Build the Debian packages into .build/deb
 	.ci/packages deb
 	rm -rf .build/deb
@@ -362,15 +213,143 @@ deb: release ## Build the Debian packages into .build/deb
 	lintian --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
 	    --allow-root .build/deb/notifyd.changes
 
-.PHONY: deb-test
 deb-test: deb ## Install the Debian packages into a fresh root, and let calls start notifyd there
 	debian/tests/fresh-root .build/deb
 
-format: ## Format the sources
+##@ Develop
+
+build: ## Build for development
+	.ci/packages build
+	$(SWIFT) build
+
+# Enough seeds to find what is usually wrong; "make test" plays more.
+check: export NOTIFYD_MODEL_SCRIPTS ?= 100
+check: export NOTIFYD_SEEDS ?= 100
+check: export NOTIFYD_LINK_SEEDS ?= 25
+check: ## Build, and run the tests that start no daemon: about a minute after a change
+	.ci/packages build check
+	$(SWIFT) build --build-tests
+	.ci/tests check
+
+test: ## Build and run all tests but those of test-desktop; installs the Debian packages they need
+	.ci/packages build
+	$(call build_tests,test)
+	.ci/tests check programs
+
+test-desktop: ## Build and run the tests with real desktops, browsers and brokers
+	.ci/packages build
+	$(call build_tests,test-desktop)
+	.ci/tests desktop
+
+format: ## Format the Swift sources
 	$(SWIFT) format --in-place --recursive $(SOURCES)
 
-lint: ## Check the format of the sources
+lint: ## Check the format of the Swift sources
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
+
+docs: ## Compile the documentation of the libraries with DocC
+	.ci/packages build
+	$(SWIFT) build
+	.ci/docs
+
+screenshot: ## Make docs/screenshot.png and docs/browser.png with real windows and a real notification server
+	.ci/packages build screenshot
+	$(SWIFT) build
+	docs/screenshot.sh .build/debug
+	docs/screenshot.sh .build/debug browser
+
+model: ## Play 100,000 random scripts against the router and its reference
+	.ci/packages build
+	NOTIFYD_MODEL_SCRIPTS=100000 $(call release_tests,ModelTests,.build-model)
+
+simulate: ## Simulate the daemon with all its faults, 1,000,000 seeds; NOTIFYD_SEED=n replays one
+	.ci/packages build
+	NOTIFYD_SEEDS=$${NOTIFYD_SEEDS:-1000000} $(call release_tests,SimulationTests.SimulationTests,.build-model)
+
+simulate-link: ## Simulate the link with all its faults, 100,000 seeds; NOTIFYD_SEED=n replays one
+	.ci/packages build
+	NOTIFYD_LINK_SEEDS=$${NOTIFYD_LINK_SEEDS:-100000} $(call release_tests,LinkSimulationTests,.build-model)
+
+kills: ## Kill the daemon 1,000 times under load
+	.ci/packages build test
+	NOTIFYD_KILLS=$${NOTIFYD_KILLS:-1000} $(SWIFT) test --filter KillTests
+
+cuts: ## Cut the power 1,000 times under load, on a disk that keeps only what was synced
+	.ci/packages build test
+	NOTIFYD_CUTS=$${NOTIFYD_CUTS:-1000} $(SWIFT) test --filter PowerCutTests
+
+disks: ## Fill and clear disks of every size from 2 to 32 MiB; needs root
+	.ci/packages build test
+	NOTIFYD_DISKS=all $(SWIFT) test --no-parallel --filter SmallDiskTests
+
+backlog: ## Start with 99,000 undecided events in the journal
+	.ci/packages build test
+	NOTIFYD_BACKLOG=$${NOTIFYD_BACKLOG:-99000} $(call release_tests,BacklogTests,.build-model) --no-parallel
+
+flips: ## Flip a bit in every byte of a journal
+	.ci/packages build
+	NOTIFYD_FLIPS=all $(call release_tests,FlipTests,.build-model)
+
+attack: ## Send 10,000,000 hostile calls to a daemon that is built for release
+	.ci/packages build test
+	NOTIFYD_ATTACKS=$${NOTIFYD_ATTACKS:-10000000} NOTIFYD_ATTACK_MIB=$${NOTIFYD_ATTACK_MIB:-64} \
+	    $(call release_tests,AttackTests,.build-attack)
+
+fuzz: ## Fuzz every parser of external input, FUZZ_SECONDS each (60)
+	.ci/packages build
+	SWIFT='$(SWIFT)' .ci/fuzz
+
+mutants: ## Plant faults, and list which tests find them; writes docs/mutants.md
+	.ci/packages build mutants test
+	SWIFT='$(SWIFT)' .ci/mutants
+
+asan: ## Run all tests with the address and leak sanitizers
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize address
+
+tsan: ## Run all tests with the thread sanitizer
+	.ci/packages build test
+	SWIFT='$(SWIFT)' .ci/sanitize thread
 
 clean: ## Remove what was built
 	rm -rf .build .build-*
+
+##@ Measure
+
+# Where the comparison with routers in C is; without it that part is left out.
+YARDSTICK ?= ../shared/yardstick
+
+bench: ## What an event costs; writes docs/benchmarks.md and the figures of README.md
+	.ci/packages build bench
+	$(call products,notifyd notifyload,$(RELEASE))
+	YARDSTICK='$(YARDSTICK)' Benchmarks/report/bench.py
+
+bench-scale: ## What an event costs as the load grows; writes docs/benchmarks.md and docs/scale.svg
+	.ci/packages build bench
+	$(call products,notifyd notifyload,$(RELEASE))
+	Benchmarks/report/scale.py
+
+bench-link: ## What the link costs; writes docs/benchmarks.md and docs/link-latency.svg, or QUICK=--quick prints
+	.ci/packages build bench-link
+	$(call products,notifyd notifyd-mqtt linkload,$(RELEASE))
+	Benchmarks/report/link.py $(QUICK)
+
+bench-screens: ## What notifyd-focus and notifyd-browser cost; writes docs/benchmarks.md, or QUICK=--quick prints
+	.ci/packages build bench-screens
+	$(call products,notifyd notifyd-focus notifyd-browser,$(RELEASE))
+	Benchmarks/report/screens.py $(QUICK)
+
+bench-desktop: ## What notifyd-desktop costs programs; writes docs/benchmarks.md, or QUICK=--quick prints
+	.ci/packages build bench-desktop
+	$(call products,notifyd notifyd-desktop,$(RELEASE))
+	/usr/bin/python3 Benchmarks/report/programs.py $(QUICK)
+
+bench-push: ## How long a push of UnifiedPush takes; prints milliseconds and MiB
+	.ci/packages build test
+	$(call products,notifyd notifyd-unifiedpush notifyd-desktop,$(RELEASE))
+	Benchmarks/report/push.py .build/release
+
+bench-ntfy: ## What a message of ntfy costs, and the memory of the bridge; prints its figures
+	.ci/packages build bench-ntfy
+	$(call products,notifyd notifyd-ntfy,$(RELEASE))
+	/usr/bin/python3 Benchmarks/report/ntfy.py

@@ -1,5 +1,6 @@
 import ChildProcesses
 import Foundation
+import Glibc
 import NotifyTestSupport
 import Testing
 
@@ -59,6 +60,34 @@ import Testing
                 default: ""
                 }
             #expect(folder.isEmpty || installed.contains("/p/\(folder)/\(name)"), "\(name) is not installed")
+        }
+    }
+    /// Lines of debian/*.install are patterns of installed paths, or a file of the source and its folder.
+    @Test func everyInstalledFileIsInOneDebianPackage() async throws {
+        let installed = try await output("make", "-s", "-C", Project.path(""), "installed", "PREFIX=/usr")
+            .map { String($0.dropFirst()).replacing("site-functions", with: "vendor-completions") }
+        let lists = try FileManager.default.contentsOfDirectory(atPath: Project.path("debian"))
+            .filter { $0.hasSuffix(".install") }
+        var patterns: [(package: String, pattern: String)] = []
+        for list in lists {
+            for line in try Project.text("debian/\(list)").split(separator: "\n") {
+                if let source = line.split(separator: " ").first, source != line {
+                    #expect(FileManager.default.fileExists(atPath: Project.path(String(source))), "\(list): \(source)")
+                } else {
+                    patterns.append((list, String(line)))
+                }
+            }
+        }
+        var used: Set<String> = []
+        for file in installed where !file.hasSuffix("/LICENSE") {
+            let matching = patterns.filter {
+                fnmatch($0.pattern, file, 0) == 0 || fnmatch($0.pattern + "/*", file, 0) == 0
+            }
+            #expect(matching.count == 1, "\(file) is in \(matching.map { $0.package })")
+            used.formUnion(matching.map { $0.pattern })
+        }
+        for unused in patterns where !used.contains(unused.pattern) {
+            Issue.record("\(unused.package): nothing is installed at \(unused.pattern)")
         }
     }
 }

@@ -33,8 +33,8 @@ struct BrowserManifestTests {
 
     @Test func thePackageTellsBrowsersOfTheHost() throws {
         let manifest = HostManifest(host: "/usr/bin/notifyd-browser")
-        #expect(try json("debian/native-messaging/mozilla.json") == manifest.json(for: .mozilla))
-        #expect(try json("debian/native-messaging/chromium.json") == manifest.json(for: .chromium))
+        #expect(try json("debian/native-messaging/mozilla/org.notifyd.browser.json") == manifest.json(for: .mozilla))
+        #expect(try json("debian/native-messaging/chromium/org.notifyd.browser.json") == manifest.json(for: .chromium))
     }
 
     @Test func browsersAreWhereTheirSettingsAre() {
