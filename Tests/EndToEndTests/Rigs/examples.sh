@@ -106,17 +106,17 @@ stop "$FORWARD_ALL"
 sed '/^```python$/,/^```$/!d;/^```/d' "$RIGS/../../../README.md" > "$T/readme.py"
 example readme env PYTHONPATH="$RIGS/../../../python/src" /usr/bin/python3 "$T/readme.py"
 README=$!
-eventually "the screen of the README is open" screen_is '/post/27 focused'
-send /post/27 At it > /dev/null
-eventually "it prints what is about its post" says readme '^/post/27 At it$'
-id=$(send /post/27/comment/3 Below it)
-eventually "and what is below it" says readme '^/post/27/comment/3 Below it$'
+eventually "the screen of the README is open" screen_is '/chat/lobby focused'
+send /chat/lobby At it > /dev/null
+eventually "it prints what is about its room" says readme '^/chat/lobby At it$'
+id=$(send /chat/lobby/reply/3 Below it)
+eventually "and what is below it" says readme '^/chat/lobby/reply/3 Below it$'
 eventually "and claims that" outcome_is "$id" claimed
 stop "$DAEMON"
 start_with_long_windows
-eventually "after a restart of notifyd it is open again" screen_is '/post/27 focused'
+eventually "after a restart of notifyd it is open again" screen_is '/chat/lobby focused'
 stop "$README"
-eventually "and closed when it ends" no_screen /post/27
+eventually "and closed when it ends" no_screen /chat/lobby
 
 retain() {
     call Publish 'sssa{sv}a{sv}' "/run/r1/mate/$1" '' '' 1 distance x "$2" 1 retain b true > /dev/null
