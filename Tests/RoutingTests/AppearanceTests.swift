@@ -78,7 +78,7 @@ import Testing
 
     @Test func aButtonOfTheEventClosesItsBanner() throws {
         var bench = Bench([Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100))])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let options = try PublishOptions([Field(name: "actions", value: Self.texts("yes", "Yes"))])
         let id = bench.publish("/post/1", options: options)
         bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(7)))

@@ -16,7 +16,7 @@ struct BannerDelayTests {
     }
 
     @Test mutating func aBannerInTimeHasWaitedForNothing() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         let resolution = try show(bench.wait(Self.window))
         #expect(resolution.lateness == .zero)
@@ -24,7 +24,7 @@ struct BannerDelayTests {
     }
 
     @Test mutating func aTimerThatCameLateIsNothingElse() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         let resolution = try show(bench.wait(Self.window + .seconds(1)))
         #expect(resolution.lateness == .seconds(1))
@@ -36,22 +36,22 @@ struct BannerDelayTests {
         bench.wait(Self.window)
         #expect(bench.router.progress(of: event) == .waiting(.absent))
         bench.pass(.seconds(37))
-        let resolution = try show(bench.take(.serverAppeared))
+        let resolution = try show(bench.take(.server(.ready)))
         #expect(resolution.lateness == .seconds(37))
         #expect(resolution.delay == .absent)
     }
 
     @Test mutating func aServerThatIsExchangedWasMissing() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         bench.wait(Self.window)
-        bench.take(.serverVanished)
+        bench.take(.server(.gone))
         bench.pass(.seconds(5))
-        #expect(try show(bench.take(.serverAppeared)).delay == .absent)
+        #expect(try show(bench.take(.server(.ready))).delay == .absent)
     }
 
     @Test mutating func aServerThatRefusedIsNamed() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         let call = bench.wait(Self.window).banners[0].call
         bench.pass(.seconds(1))
@@ -61,7 +61,7 @@ struct BannerDelayTests {
     }
 
     @Test mutating func aServerThatIsLeftAloneIsNamed() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = bench.publish("/post/1")
         var effects = bench.wait(Self.window)
         for _ in 1...3 { effects = bench.take(.bannerFailed(effects.banners[0].call, .noAnswer)) }
@@ -70,7 +70,7 @@ struct BannerDelayTests {
     }
 
     @Test mutating func aServerThatIsBusyIsNamed() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         bench.publish("/post/2")
         let call = bench.wait(Self.window).banners[0].call
@@ -82,7 +82,7 @@ struct BannerDelayTests {
 
     @Test mutating func theLimitOfBannersIsNamed() throws {
         bench = Bench(banners: BannerSettings(maximumPerSecond: 1))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         for number in 1...3 { bench.publish("/post/\(number)") }
         var number: UInt32 = 1
         var effects = bench.wait(Self.window)
@@ -101,7 +101,7 @@ struct BannerDelayTests {
 
     /// What happens after the call is none of its reasons.
     @Test mutating func aLateAnswerIsToTheCallAsItWasMade() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = bench.publish("/post/1")
         bench.wait(Self.window)
         bench.wait(.seconds(5))
@@ -123,36 +123,36 @@ struct BannerDelayTests {
 
     @Test(arguments: [(12, 1, BannerDelay.resting), (1, 12, .absent)])
     mutating func theCauseThatLastedLongestIsNamed(_ cooldown: Int, _ absence: Int, _ cause: BannerDelay) throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         refuseThrice(bench.wait(Self.window))
         bench.pass(.seconds(cooldown))
-        bench.take(.serverVanished)
+        bench.take(.server(.gone))
         bench.pass(.seconds(absence))
-        #expect(try show(bench.take(.serverAppeared)).delay == cause)
+        #expect(try show(bench.take(.server(.ready))).delay == cause)
     }
 
     @Test mutating func aServerThatFailsAgainAfterItsCooldownIsStillLeftAlone() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         refuseThrice(bench.wait(Self.window))
         for _ in 1...2 {
             let probe = try #require(bench.wait(.seconds(30)).banners.first)
             bench.take(.bannerFailed(probe.call, .noAnswer))
         }
-        bench.take(.serverVanished)
+        bench.take(.server(.gone))
         bench.pass(.seconds(40))
-        #expect(try show(bench.take(.serverAppeared)).delay == .resting)
+        #expect(try show(bench.take(.server(.ready))).delay == .resting)
     }
 
     @Test mutating func whatACallWaitedForBeforeTheServerLeftCounts() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/post/1")
         bench.wait(Self.window)
         bench.wait(.seconds(4))
-        bench.take(.serverVanished)
+        bench.take(.server(.gone))
         bench.pass(.seconds(1))
-        #expect(try show(bench.take(.serverAppeared)).delay == .busy)
+        #expect(try show(bench.take(.server(.ready))).delay == .busy)
     }
 
     @Test mutating func onlyTheTimeAfterTheDeadlineCounts() throws {
@@ -161,7 +161,7 @@ struct BannerDelayTests {
         let late = bench.publish("/post/2")
         bench.wait(Self.window)
         bench.wait(.milliseconds(50))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let effects = bench.wait(.milliseconds(100))
         let resolution = try show(effects)
         #expect(effects.banners.first?.newest.id == late)
@@ -171,12 +171,12 @@ struct BannerDelayTests {
 
     @Test func aServerThatHasNotSaidWhatItCanDoIsBusyNotAbsent() {
         var bench = Bench()
-        bench.take(.serverFound)
+        bench.take(.server(.found))
         let id = bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         #expect(bench.router.progress(of: id) == .waiting(.busy))
         bench.pass(.seconds(3))
-        let request = bench.take(.serverAppeared).banners[0]
+        let request = bench.take(.server(.ready)).banners[0]
         let effects = bench.take(.bannerShown(request.call, BannerID(1)))
         #expect(effects.resolutions[id]?.delay == .busy)
         #expect(effects.resolutions[id]?.lateness == .seconds(3))

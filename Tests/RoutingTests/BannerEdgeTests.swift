@@ -6,7 +6,7 @@ import Testing
 struct BannerEdgeTests {
     @Test func aStaleEventIsNotAskedForAgainAfterAFailure() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = bench.publish("/post/1", lifetime: .seconds(1))
         let call = bench.wait(.milliseconds(100)).banners[0].call
         bench.pass(.seconds(2))
@@ -18,7 +18,7 @@ struct BannerEdgeTests {
     @Test(arguments: [BannerFailure.noAnswer, .unknownBanner])
     func whatComesUpDuringACallIsShownAfterItFailed(_ failure: BannerFailure) {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(100)).banners[0].call
         let second = bench.publish("/post/1")
@@ -29,14 +29,14 @@ struct BannerEdgeTests {
 
     @Test func whatComesUpDuringACallIsShownByTheNextServer() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         let second = bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         bench.take(.claimed(first, by: Bench.peer))
-        bench.take(.serverVanished)
-        #expect(bench.take(.serverAppeared).banners.map(\.newest.id) == [second])
+        bench.take(.server(.gone))
+        #expect(bench.take(.server(.ready)).banners.map(\.newest.id) == [second])
     }
 
     @Test func aClaimKnowsTheDeadlineThatALaterEventMoved() {
@@ -58,7 +58,7 @@ struct BannerEdgeTests {
         bench.take(.claimedProvisionally(event, within: .seconds(1), by: Bench.peer))
         bench.wait(.milliseconds(100))
         #expect(bench.router.openScreens[0].asked.isEmpty)
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         #expect(bench.wait(.seconds(1)).banners.map(\.newest.id) == [event])
     }
 
@@ -92,16 +92,16 @@ struct BannerEdgeTests {
     /// Its window ended in the turn in which it came, for there is no screen to wait for.
     @Test func anEventThatCouldNotBeKeptNeverBecomesABanner() throws {
         var bench = Bench([Route(pattern: try TopicPattern("/ask/{id}"), window: .seconds(1), wait: .screens)])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = bench.publish("/ask/a")
-        bench.take(.notStored([event]))
+        bench.take(.stored(except: [event]))
         #expect(bench.wait(.seconds(5)).banners.isEmpty)
         #expect(bench.router.undecidedCount == 0)
     }
 
     @Test func aBannerNamesItsThreeNewestEvents() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         let shown = bench.wait(.milliseconds(200)).banners[0]
@@ -117,7 +117,7 @@ struct BannerEdgeTests {
 
     @Test func aNumberThatIsGivenOutTwiceStandsForTheNewerBanner() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
         let second = bench.publish("/post/2")

@@ -15,7 +15,7 @@ struct BannerUrgencyTests {
 
     private mutating func urgencies(_ publisher: [Urgency?]) -> [Urgency?] {
         bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         for urgency in publisher { publish(urgency) }
         return bench.wait(.milliseconds(100)).banners.map(\.urgency)
     }
@@ -30,15 +30,15 @@ struct BannerUrgencyTests {
     }
 
     @Test mutating func aBannerThatIsUpdatedStaysCriticalUntilThatEventIsClaimed() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let critical = publish(.critical)
         bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         publish(.normal)
         let update = bench.wait(.milliseconds(100)).banners[0]
         #expect(update.replaces == BannerID(7) && update.urgency == .critical)
         bench.take(.bannerShown(update.call, BannerID(7)))
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         bench.take(.claimed(critical, by: Bench.peer))
         publish(.low)
         #expect(bench.wait(.milliseconds(100)).banners.map(\.urgency) == [.normal])

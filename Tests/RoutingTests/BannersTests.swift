@@ -36,21 +36,22 @@ private func event(_ id: UInt64) -> Event {
     }
 
     @Test mutating func theSummaryIsNotQueuedWhileItsTimerIsArmed() {
-        banners.delaySummary(timers.schedule(.summary, at: start))
         banners.wait(EventID(1), in: .summary)
+        #expect(banners.dequeue() == .summary)
+        _ = banners.begin(.summary, first: EventID(1), isExclusive: false, at: start, timers: &timers)
+        banners.wait(EventID(2), in: .summary)
         #expect(banners.queuedCount == 0)
-        banners.summaryTimerFired()
+        banners.summaryTimerFired(at: start + .seconds(1))
         #expect(banners.queuedCount == 1)
     }
 
     @Test mutating func whatWaitsIsInFlightDuringACall() {
         banners.wait(EventID(1), in: key)
-        let call = Banner.Call(id: BannerCall(1), at: start, first: EventID(1), delays: BannerDelays())
-        banners.begin(call, of: key)
+        let call = banners.begin(key, first: EventID(1), isExclusive: false, at: start, timers: &timers)
         #expect(banners[key]?.waiting.isEmpty == true)
         #expect(banners.emptyBanner(key) == nil)
-        let ended = banners.endCall(of: key)
-        #expect(ended.call === call)
+        let ended = [banners.end(call, as: .busy, at: start), banners.end(call, as: .busy, at: start)]
+        #expect(ended.map { $0?.call.id } == [call, nil])
         #expect(banners.takeInFlight(key).map(\.rawValue) == [1])
     }
 

@@ -15,7 +15,7 @@ struct ButtonTests {
     /// A bench with a banner 7 that shows these many events.
     private func bench(_ count: Int = 1) -> (Bench, [EventID]) {
         var bench = Bench([route])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let ids = (0..<count).map { _ in bench.publish("/post/1") }
         bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(7)))
         return (bench, ids)
@@ -55,7 +55,7 @@ struct ButtonTests {
     @Test func aServerThatLeavesHasNoButtonsToReport() {
         var (bench, ids) = bench()
         bench.take(.bannerClosed(BannerID(7), .dismissed))
-        #expect(bench.take(.serverVanished).outcomes == [ids[0]: .dismissed])
+        #expect(bench.take(.server(.gone)).outcomes == [ids[0]: .dismissed])
     }
 
     @Test func whatComesIntoTheBannerMeanwhileIsStillShown() {
@@ -94,7 +94,7 @@ struct ButtonTests {
 
     @Test func aButtonBelongsToTheNewestEventThatOffersIt() throws {
         var bench = Bench([Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100))])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let offer = Field(name: "actions", value: .array(of: "s", [.string("yes"), .string("Yes")]))
         let first = bench.publish("/post/1", options: try PublishOptions([offer]))
         let second = bench.publish("/post/1")
@@ -107,7 +107,7 @@ struct ButtonTests {
 
     @Test func aSummaryOfSeveralEventsHasNoButtons() {
         var bench = Bench([route], banners: BannerSettings(maximumPerSecond: 1))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         for number in 1...4 { bench.publish("/post/\(number)") }
         var calls = bench.wait(.milliseconds(100)).banners
         for number in 7...10 as ClosedRange<UInt32> {

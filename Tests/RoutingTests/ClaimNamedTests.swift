@@ -59,7 +59,7 @@ struct ClaimNamedTests {
     @Test(arguments: [false, true])
     func whatWasReadElsewhereLeavesItsBanner(_ isOther: Bool) throws {
         var bench = Bench([Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100))])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         var options = PublishOptions()
         options.origin = Origin(source: "chat", eventID: "1")
         let id = bench.publish("/post/1", options: options)
@@ -94,10 +94,10 @@ struct ClaimNamedTests {
         _ = router.handle(claim("1"), at: start)
         _ = router.handle(push("1"), at: start)
         #expect(router.awaitsStored && router.awaitedCount == 0)
-        _ = router.handle(.notStored([EventID(100)]), at: start)
+        _ = router.handle(.stored(except: [EventID(100)]), at: start)
         #expect(!router.awaitsStored && router.awaitedCount == 1)
         #expect(resolutions(router.handle(push("1"), at: start).effects).map(\.outcome) == [.claimed])
-        _ = router.handle(.stored, at: start)
+        _ = router.handle(.stored(except: []), at: start)
         #expect(!router.awaitsStored)
     }
 

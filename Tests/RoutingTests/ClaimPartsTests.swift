@@ -14,7 +14,7 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
 }
 
 @Suite struct LiveValuesTests {
-    private var timers = Router.LifetimeTimers()
+    private var timers = Router.Timers()
     private var values = LiveValues()
 
     private mutating func set(_ id: UInt64, of topic: String, bytes: Int) throws {
@@ -48,7 +48,7 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
 }
 
 @Suite struct QuietPeriodsTests {
-    private var timers = Router.LifetimeTimers()
+    private var timers = Router.Timers()
     private var periods = QuietPeriods()
 
     private mutating func mute(_ text: String, for seconds: Int) throws {
@@ -196,7 +196,7 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
         let third = add(try event(3), after: 10)
         #expect(first.timer == second.timer)
         #expect(second.timer != third.timer)
-        #expect(timers.entries.count == 2)
+        #expect(timers.count == 2)
     }
 
     @Test mutating func aReplayedEventHasItsWholeWindow() throws {

@@ -25,7 +25,7 @@ struct ClaimStepTests {
 
     @Test func aLateClaimHasTheVerdictThatItWasAnswered() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(100)).banners[0].call
@@ -38,7 +38,7 @@ struct ClaimStepTests {
 
     @Test func aClaimAfterTheBannerWentAwayIsOnlyRecorded() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let id = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(100)).banners[0].call
         bench.take(.bannerShown(call, BannerID(7)))

@@ -15,7 +15,7 @@ struct DigestTests {
     /// A bench on which a schedule has held back a banner.
     private func bench(_ period: ActiveSchedule.Period = night) -> (bench: Bench, id: EventID) {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.take(.scheduled([Self.on(period)]))
         let id = bench.publish("/post/1")
         bench.wait(.milliseconds(100))
@@ -78,7 +78,7 @@ struct DigestTests {
     @Test(arguments: [true, false])
     func aPauseAndAMuteHaveOneWhereTheConfigurationWantsIt(_ isPause: Bool) {
         var bench = Bench(banners: BannerSettings(digestsPauses: true))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         if isPause { bench.take(.paused(true)) } else { bench.take(.muted(Self.post, for: .seconds(60))) }
         let id = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.digest == id)
@@ -125,7 +125,7 @@ struct DigestTests {
         var (bench, _) = bench()
         bench.take(.scheduled([]))
         let first = bench.take(.digestsCounted(DigestCount(bench.router.dueDigests, .found(publication()))))
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         bench.show(7)
         bench.take(.scheduled([Self.on(Self.night)]))
         bench.publish("/post/1")
@@ -217,7 +217,7 @@ struct DigestTests {
         bench.take(.scheduled([]))
         let digest = bench.take(.digestsCounted(DigestCount(owed, .found(publication())))).announced[0].id
         #expect(bench.router.awaitsStored)
-        let effects = bench.take(.notStored([digest]))
+        let effects = bench.take(.stored(except: [digest]))
         #expect(effects.counts == 1 && effects.digestChanges == 1)
         #expect(bench.router.owedDigests == owed)
         #expect(!bench.router.awaitsStored)
@@ -252,7 +252,7 @@ struct DigestTests {
 
     @Test func anEventThatComesBackAfterASnoozeIsCountedAndADigestIsNot() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let id = bench.publish("/post/1")
         bench.show(7)
         bench.take(.snoozed(id, for: .seconds(60), by: Bench.peer))
@@ -317,7 +317,7 @@ struct DigestTallyTests {
 
 extension [Effect] {
     fileprivate var counts: Int { count { if case .countDigests = $0 { true } else { false } } }
-    fileprivate var digestChanges: Int { count { if case .digestsChanged = $0 { true } else { false } } }
+    fileprivate var digestChanges: Int { count { if case .changed(.digests) = $0 { true } else { false } } }
     fileprivate var announced: [Event] {
         compactMap { if case .announce(let event, _) = $0 { event } else { nil } }
     }

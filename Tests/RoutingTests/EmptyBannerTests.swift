@@ -11,7 +11,7 @@ import Testing
     init() throws {
         let routes = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         router = Router(routes: routes, banners: BannerSettings(maximumPerSecond: 0), firstID: EventID(1))
-        _ = handle(.serverAppeared)
+        _ = handle(.server(.ready))
         let topic = try Topic("/post/27")
         _ = handle(.published(Publication(topic: topic, title: "", body: "", sender: ":1.1")))
         time += 100_000

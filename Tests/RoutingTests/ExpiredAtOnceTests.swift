@@ -16,7 +16,7 @@ struct ExpiredAtOnceTests {
     }
 
     @Test mutating func itIsAnnouncedAndExpired() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let effects = publish("/post/1")
         #expect(effects.outcomes == [EventID(1): .expired])
         #expect(bench.router.undecidedCount == 0)
@@ -43,7 +43,7 @@ struct ExpiredAtOnceTests {
     }
 
     @Test mutating func itTakesThePlaceOfAnEarlierOne() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1", collapse: "k")
         bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
         var options = PublishOptions()

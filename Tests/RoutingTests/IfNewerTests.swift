@@ -82,7 +82,7 @@ struct IfNewerTests {
 
     /// It would hide the newer one.
     @Test mutating func whatLosesTakesNobodysPlace() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         var newer = options(2_000)
         newer.ifNewer = true
         let current = bench.publish("/value", collapse: "k", options: newer)

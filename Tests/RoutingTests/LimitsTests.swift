@@ -64,7 +64,7 @@ import Testing
 
     @Test func theOldestShownEventIsForgottenWhenThereAreTooMany() throws {
         var router = router { $0.retractableEvents = 2 }
-        _ = router.handle(.serverAppeared, at: Self.now)
+        _ = router.handle(.server(.ready), at: Self.now)
         for number in 1...3 { _ = router.handle(.published(try publication("/post/\(number)")), at: Self.now) }
         let later = Now(instant: Instant(microseconds: 200_000), uptime: Uptime(microseconds: 200_000))
         var number: UInt32 = 0
@@ -81,7 +81,7 @@ import Testing
 
     @Test func openWindowsKeepTheirDeadlinesWhenTheConfigurationChanges() throws {
         var router = router()
-        _ = router.handle(.serverAppeared, at: Self.now)
+        _ = router.handle(.server(.ready), at: Self.now)
         _ = router.handle(.published(try publication()), at: Self.now)
         let quiet = RouteTable(fallback: Route(pattern: nil, banner: false, window: .zero))
         _ = router.handle(.reconfigured(quiet, BannerSettings(), ScreenSettings()), at: Self.now)

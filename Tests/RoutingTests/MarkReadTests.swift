@@ -8,7 +8,7 @@ struct MarkReadTests {
 
     @Test func whatIsInMemoryIsClaimedUpToAnId() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let shown = bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
         bench.take(.bannerShown(request.call, BannerID(7)))

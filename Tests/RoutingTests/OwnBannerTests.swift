@@ -8,7 +8,7 @@ struct OwnBannerTests {
     private let all = TopicPrefix.all
 
     init() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
     }
 
     private static func options(_ origin: Origin = Origin(), actions: [String] = []) -> PublishOptions {
@@ -53,10 +53,10 @@ struct OwnBannerTests {
     }
 
     @Test mutating func noServerIsNeeded() {
-        bench.take(.serverVanished)
+        bench.take(.server(.gone))
         let id = shown()
-        #expect(bench.take(.serverAppeared).banners.isEmpty)
-        bench.take(.serverVanished)
+        #expect(bench.take(.server(.ready)).banners.isEmpty)
+        bench.take(.server(.gone))
         #expect(bench.take(.claimed(id, by: ":1.2")).outcomes == [id: .retracted])
     }
 
@@ -91,7 +91,7 @@ struct OwnBannerTests {
 
     @Test mutating func itIsNotLimitedAndTakesNoRoomFromOthers() {
         bench = Bench(banners: BannerSettings(maximumPerSecond: 1))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let own = (1...5).map { publish("/post/\($0)") }
         let drawn = bench.publish("/post/6")
         let effects = bench.wait(.milliseconds(100))
@@ -215,7 +215,7 @@ struct OwnBannerTests {
         bench = Bench([
             Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100), coalescing: coalescing)
         ])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let drawn = bench.publish("/post/1", collapse: "c")
         bench.show(7)
         let replacing = bench.take(
@@ -253,7 +253,7 @@ struct OwnBannerTests {
     @Test mutating func afterARestartItIsShownByItsPublisherAsBefore() throws {
         let event = Self.event(5)
         bench = Bench(firstID: EventID(10))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         var restoration = Restoration()
         restoration.undecided = [
             .init((event: event, window: .milliseconds(100), age: .seconds(1)), left: .seconds(60))
@@ -288,7 +288,7 @@ struct OwnBannerTests {
         bench = Bench([try Route(pattern: TopicPattern("/post/{id}"), window: .milliseconds(100), wait: .screens)])
         let id = publish()
         #expect(bench.router.remembers(id))
-        bench.take(.notStored([id]))
+        bench.take(.stored(except: [id]))
         #expect(!bench.router.remembers(id))
     }
 }

@@ -16,7 +16,7 @@ struct OwnedStateTests {
     @Test(arguments: [false, true]) func snoozesHaveRoomForOneMoreOnceOneHasEnded(_ byBytes: Bool) throws {
         var limits = Limits()
         if byBytes { limits.snoozeBytes = 2 * event(1).memoryCost } else { limits.snoozes = 2 }
-        var (snoozes, timers) = (Snoozes(), Router.LifetimeTimers())
+        var (snoozes, timers) = (Snoozes(), Router.Timers())
         let due = Uptime(microseconds: 60_000_000)
         for id in [1, 2] as [UInt64] {
             try snoozes.checkRoom(for: event(id), limits: limits)
@@ -34,7 +34,7 @@ struct OwnedStateTests {
     }
 
     @Test func aChangeOfSnoozesIsTakenOnce() {
-        var (snoozes, timers) = (Snoozes(), Router.LifetimeTimers())
+        var (snoozes, timers) = (Snoozes(), Router.Timers())
         snoozes.end(EventID(1))
         #expect([snoozes.takeChange()] == [false])
         let due = Uptime(microseconds: 1)
@@ -53,9 +53,9 @@ struct OwnedStateTests {
     }
 
     @Test func onlyAnEarlierWakeUpIsAskedFor() {
-        var timers = Router.Timers()
-        #expect(!timers.needsWakeUp(at: nil) && timers.needsWakeUp(at: start))
-        timers.askedForWakeUp(at: start)
+        var timers = TimerQueue<Instant, String>()
+        let isAsked = [timers.askForWakeUp(at: nil), timers.askForWakeUp(at: start), timers.askForWakeUp(at: start)]
+        #expect(isAsked == [false, true, false])
         #expect(!timers.needsWakeUp(at: start) && !timers.needsWakeUp(at: start + .seconds(1)))
         #expect(timers.needsWakeUp(at: start + .seconds(-1)))
         timers.wokeUp(at: start + .seconds(-1))

@@ -63,7 +63,7 @@ struct QuietTests {
         var bench = Bench([
             Route(pattern: try TopicPattern("/alarm/{id}"), window: .milliseconds(100), breaksThrough: true)
         ])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         #expect(bench.take(.desktopQuiet(true)).quietChanges == 1)
         #expect(bench.take(.desktopQuiet(true)).quietChanges == 0)
         #expect(bench.router.quiet == [Quiet(.all, .desktop, ends: nil)])
@@ -109,7 +109,7 @@ struct QuietTests {
 
     @Test func theDesktopIsFollowedAsTheConfigurationSays() {
         var bench = Bench(banners: BannerSettings(followsDesktop: false))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         #expect(bench.take(.desktopQuiet(true)).quietChanges == 0)
         bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).banners.count == 1)
@@ -122,7 +122,7 @@ struct QuietTests {
     @Test func aBannerThatHasNotLeftIsTakenBackWhenTheDesktopBecomesQuiet() throws {
         var bench = Bench()
         bench.callsLeave = false
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let id = bench.publish("/post/1")
         let request = try #require(bench.wait(.milliseconds(100)).banners.first)
         #expect(bench.router.isCurrent(request))
@@ -221,5 +221,5 @@ struct QuietTests {
 }
 
 extension [Effect] {
-    fileprivate var quietChanges: Int { count { if case .quietChanged = $0 { true } else { false } } }
+    fileprivate var quietChanges: Int { count { if case .changed(.quiet) = $0 { true } else { false } } }
 }

@@ -44,7 +44,7 @@ struct ReaderTests {
 
     @Test(arguments: [false, true])
     mutating func theBannerOfAShownEventClosesUnlessItShowsOthers(_ isShared: Bool) {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let banner = RestoredBanner(BannerID(7), first: EventID(1), isSummary: false, events: [])
         let reader = Self.stored(.shown(banner, isShared: isShared))
         let effects = bench.take(.claimed(EventID(1), by: ":1.2"), reading: reader)

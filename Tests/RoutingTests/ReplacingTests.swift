@@ -12,10 +12,10 @@ struct ReplacingTests {
 
     /// A banner with the number 7 that shows one event.
     private mutating func show() -> EventID {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = publish()
         bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         return event
     }
 
@@ -54,7 +54,7 @@ struct ReplacingTests {
 
     /// Without its window the last event would start one of its own each time.
     @Test mutating func aStreamOfReplacementsCannotDelayTheBannerForEver() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         var banners: [BannerRequest] = []
         for _ in 0..<12 {
             _ = publish()
@@ -64,7 +64,7 @@ struct ReplacingTests {
     }
 
     @Test mutating func theWindowIsThatOfTheNewEvent() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         _ = publish(.seconds(60))
         let second = publish(.milliseconds(10))
         #expect(bench.wait(.milliseconds(10)).banners.map(\.newest.id) == [second])
@@ -122,7 +122,7 @@ struct ReplacingTests {
     }()
 
     @Test mutating func theOthersBehindTheBannerAreShownAnewWhenTheNewEventIsClaimed() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let other = bench.publish("/post/1")
         _ = publish()
         bench.take(.bannerShown(bench.wait(.milliseconds(200)).banners[0].call, BannerID(7)))
@@ -133,7 +133,7 @@ struct ReplacingTests {
     }
 
     @Test mutating func theBannerIsClosedWhenTheLastOtherBehindItIsClaimed() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let other = bench.publish("/post/1")
         _ = publish()
         bench.take(.bannerShown(bench.wait(.milliseconds(200)).banners[0].call, BannerID(7)))
@@ -163,7 +163,7 @@ struct ReplacingTests {
                 BannerID(7), first: EventID(1), isSummary: false, events: [], successor: restoredEvent(2))
         ]
         #expect(bench.take(.restored(restoration)).closed.isEmpty)
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
     }
 
     private mutating func restoreSuccessor(left: Duration = .seconds(60)) -> [Effect] {
@@ -213,7 +213,7 @@ struct ReplacingTests {
     }
 
     @Test mutating func aBannerWhoseCallFailedIsKeptForNobody() throws {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         _ = publish()
         var call = bench.wait(.milliseconds(100)).banners[0].call
         let others = [bench.publish("/post/1"), bench.publish("/post/1")]
@@ -235,7 +235,7 @@ struct ReplacingTests {
     }
 
     @Test mutating func anEventInFlightGivesItsBannerToTheNewOne() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         _ = publish()
         let request = bench.wait(.milliseconds(100)).banners[0]
         let second = publish()
@@ -263,7 +263,7 @@ struct ReplacingTests {
         var bench = Bench([
             Route(pattern: try TopicPattern("/each/{id}"), window: .milliseconds(100), coalescing: .none)
         ])
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.publish("/each/1", collapse: "k")
         bench.publish("/each/1")
         for (number, request) in bench.wait(.milliseconds(100)).banners.enumerated() {
@@ -286,12 +286,12 @@ struct ReplacingTests {
     // MARK: Events that could not be stored
 
     @Test mutating func inItsWindowTheEarlierEventIsThereAgain() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = publish()
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         bench.pass(.milliseconds(40))
         let second = publish()
-        bench.take(.notStored([second]))
+        bench.take(.stored(except: [second]))
         #expect(bench.router.undecidedIDs == [first])
         #expect(bench.router.statistics.replaced == 0)
         let banners = bench.wait(.milliseconds(100)).banners
@@ -301,13 +301,13 @@ struct ReplacingTests {
 
     /// The only event of its window was replaced by one without a banner.
     @Test mutating func itsWindowIsOpenedAgainForTheRestOfItsTime() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = publish()
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         bench.pass(.milliseconds(40))
         let second = publish(banner: false)
         #expect(bench.router.openWindows == 0)
-        bench.take(.notStored([second]))
+        bench.take(.stored(except: [second]))
         #expect(bench.wait(.milliseconds(59)).banners.isEmpty)
         #expect(bench.wait(.milliseconds(1)).banners.map(\.newest.id) == [first])
     }
@@ -315,7 +315,7 @@ struct ReplacingTests {
     @Test mutating func onTheScreenItStaysAsItWas() {
         let first = show()
         let second = publish()
-        let effects = bench.take(.notStored([second]))
+        let effects = bench.take(.stored(except: [second]))
         #expect(effects.banners.isEmpty)
         #expect(effects.closed.isEmpty)
         #expect(bench.wait(.seconds(1)).banners.isEmpty)
@@ -323,12 +323,12 @@ struct ReplacingTests {
     }
 
     @Test mutating func inFlightItIsShown() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = publish()
         let request = bench.wait(.milliseconds(100)).banners[0]
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         let second = publish()
-        bench.take(.notStored([second]))
+        bench.take(.stored(except: [second]))
         #expect(bench.router.isCurrent(request))
         let effects = bench.take(.bannerShown(request.call, BannerID(7)))
         #expect(effects.outcomes == [first: .shown])
@@ -339,18 +339,18 @@ struct ReplacingTests {
         let first = show()
         let second = publish()
         let third = publish()
-        bench.take(.notStored([second, third]))
+        bench.take(.stored(except: [second, third]))
         #expect(bench.router.undecidedCount == 0)
         #expect(bench.take(.claimed(first, by: Bench.peer)).closed == [BannerID(7)])
     }
 
     @Test mutating func aHeldEventIsShownAtOnce() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = publish()
         bench.take(.claimedProvisionally(first, within: .seconds(10), by: Bench.peer))
         bench.wait(.milliseconds(100))
-        bench.take(.stored)
+        bench.take(.stored(except: []))
         let second = publish()
-        #expect(bench.take(.notStored([second])).banners.map(\.newest.id) == [first])
+        #expect(bench.take(.stored(except: [second])).banners.map(\.newest.id) == [first])
     }
 }

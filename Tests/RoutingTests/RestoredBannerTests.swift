@@ -15,7 +15,7 @@ struct RestoredBannerTests {
         restoration.lastID = EventID(100)
         restoration.banners = [Self.banner(7, ids, isSummary: isSummary)]
         let effects = bench.take(.restored(restoration))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         return effects
     }
 
@@ -59,7 +59,7 @@ struct RestoredBannerTests {
         var limits = Limits()
         limits.snoozes = 0
         bench = Bench(limits: limits, firstID: EventID(100), oldestID: EventID(0))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let banner = RestoredBanner(BannerID(7), first: EventID(1), isSummary: false, events: [])
         // A snooze that is refused leaves it in memory.
         let cold = ColdEvent(Self.event(2), age: .seconds(60), .shown(banner, isShared: false))
@@ -129,8 +129,8 @@ struct RestoredBannerTests {
 
     @Test mutating func anotherServerVoidsIt() {
         _ = restore(1)
-        let effects = bench.take(.serverVanished)
-        #expect(effects.contains { if case .forgetAllBanners = $0 { true } else { false } })
+        let effects = bench.take(.server(.gone))
+        #expect(effects.contains { if case .keepBanner(.allGone) = $0 { true } else { false } })
         #expect(bench.take(.claimed(EventID(1), by: Bench.peer)).closed.isEmpty)
     }
 
@@ -180,7 +180,7 @@ struct RestoredBannerTests {
 
     @Test func whatIsUpIsKeptUntilItIsClosed() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
         let shown = bench.take(.bannerShown(request.call, BannerID(4)))
@@ -192,10 +192,10 @@ struct RestoredBannerTests {
 
 extension [Effect] {
     fileprivate var kept: [BannerID: EventID] {
-        reduce(into: [:]) { if case .keepBanner(let id, let first, _) = $1 { $0[id] = first } }
+        reduce(into: [:]) { if case .keepBanner(.up(let id, let first, _)) = $1 { $0[id] = first } }
     }
 
     fileprivate var forgotten: [BannerID] {
-        compactMap { if case .forgetBanner(let id) = $0 { id } else { nil } }
+        compactMap { if case .keepBanner(.gone(let id)) = $0 { id } else { nil } }
     }
 }

@@ -92,7 +92,7 @@ struct RestoringTests {
         bench.take(.paused(true))
         let ids = (0..<2).map { _ in bench.publish("/post/1") }
         bench.take(.passed(ids[1], by: ":1.9"))
-        #expect(bench.take(.notStored(ids)).outcomes.isEmpty)
+        #expect(bench.take(.stored(except: ids)).outcomes.isEmpty)
         #expect(bench.router.undecidedCount == 0)
     }
 }

@@ -12,7 +12,7 @@ struct ServerActivationTests {
         #expect(bench.wait(.milliseconds(100)).starts == 1)
         bench.publish("/post/2")
         #expect(bench.wait(.milliseconds(100)).starts == 0)
-        #expect(bench.take(.serverAppeared).banners.count == 1)
+        #expect(bench.take(.server(.ready)).banners.count == 1)
     }
 
     @Test mutating func nothingIsStartedForWhatIsClaimedOrMuted() {
@@ -39,9 +39,9 @@ struct ServerActivationTests {
     @Test mutating func aServerThatHasShownABannerIsStartedAgainAtOnce() {
         bench.publish("/post/1")
         bench.wait(.milliseconds(100))
-        let call = bench.take(.serverAppeared).banners[0].call
+        let call = bench.take(.server(.ready)).banners[0].call
         bench.take(.bannerShown(call, BannerID(1)))
-        #expect(bench.take(.serverVanished).starts == 0)
+        #expect(bench.take(.server(.gone)).starts == 0)
         bench.publish("/post/2")
         #expect(bench.wait(.milliseconds(100)).starts == 1)
     }

@@ -8,7 +8,7 @@ struct SeveralHoldersTests {
     private var id = EventID(0)
 
     init() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         id = bench.publish("/post/1")
     }
 
@@ -26,7 +26,7 @@ struct SeveralHoldersTests {
         let effects = bench.take(.completed(id, by: ":1.3"))
         #expect(effects.outcomes == [id: .claimed])
         #expect(effects.resolutions[id]?.claimant == ":1.3")
-        #expect(bench.router.holds.count == 0)
+        #expect(bench.router.screens.holds.count == 0)
         bench.take(.completed(id, by: ":1.2"))
         guard case .failure(.notClaimant) = bench.reply else {
             Issue.record("its claim has ended")

@@ -9,7 +9,7 @@ struct SnoozeTests {
     /// A bench with a server that has shown an event.
     private func bench(_ topic: String = "/post/1") -> (bench: Bench, id: EventID) {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let id = bench.publish(topic)
         bench.show(7)
         return (bench, id)
@@ -26,7 +26,7 @@ struct SnoozeTests {
 
     @Test func aSharedBannerIsUpdatedWithoutIt() throws {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         bench.show(7)
@@ -40,7 +40,7 @@ struct SnoozeTests {
     /// The event that stays behind refers to the first banner by the name of the event that comes back.
     @Test func theBannerItComesBackInIsNotTheOneItLeft() throws {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         bench.show(7)
@@ -80,7 +80,7 @@ struct SnoozeTests {
 
     @Test func aLaterEventWithTheSameCollapseTakesItsPlace() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let id = bench.publish("/post/1", collapse: "c")
         bench.show(7)
         bench.snooze(id, .seconds(60))
@@ -102,7 +102,7 @@ struct SnoozeTests {
 
     @Test func aMutedEventComesFromTheJournal() {
         var bench = Bench()
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         bench.take(.muted(one, for: .seconds(30)))
         let id = bench.publish("/post/1")
         let event = bench.router.event(id)!
@@ -118,7 +118,7 @@ struct SnoozeTests {
         let event = first.router.event(id)!
         first.snooze(id, .seconds(60))
         var bench = Bench(firstID: EventID(100))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         var restoration = Restoration()
         restoration.snoozes = [
             Restoration.Remembered(RestoredBanner.Shown(event, age: .seconds(90)), left: .seconds(-1))
@@ -148,7 +148,7 @@ struct SnoozeTests {
         var limits = Limits()
         if byBytes { limits.snoozeBytes = 800 } else { limits.snoozes = 1 }
         var bench = Bench(limits: limits)
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         bench.show(7)
         let second = bench.publish("/post/2")

@@ -14,7 +14,7 @@ struct UnsentBannerTests {
     init() throws {
         bench = Bench([Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100), coalescing: .route)])
         bench.callsLeave = false
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         first = bench.publish("/post/1")
         second = bench.publish("/post/2")
         request = try #require(bench.wait(.milliseconds(100)).banners.first)

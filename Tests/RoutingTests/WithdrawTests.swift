@@ -8,7 +8,7 @@ struct WithdrawTests {
 
     /// A banner with the number 7 that shows two events.
     private mutating func showTwo() -> (EventID, EventID) {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         bench.take(.bannerShown(bench.wait(.milliseconds(200)).banners[0].call, BannerID(7)))
@@ -51,7 +51,7 @@ struct WithdrawTests {
     }
 
     @Test mutating func theBannerOfAnEventInFlightIsClosedWhenTheServerHasAnswered() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let event = bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
         #expect(bench.router.isCurrent(request))
@@ -85,7 +85,7 @@ struct WithdrawTests {
 
     @Test mutating func anUpdateIsNoNewBanner() {
         bench = Bench(banners: BannerSettings(maximumPerSecond: 1))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let ids = (0..<2).map { _ in bench.publish("/post/1", window: .milliseconds(1)) }
         bench.take(.bannerShown(bench.wait(.milliseconds(10)).banners[0].call, BannerID(7)))
         #expect(withdraw(ids[1]).banners.map(\.replaces) == [BannerID(7)])
@@ -123,7 +123,7 @@ struct WithdrawTests {
 
     /// The server showed it after all, long after the router had given up.
     @Test mutating func aLateAnswerOfWhatWasWithdrawnIsCorrected() {
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(200)).banners[0].call
@@ -142,13 +142,13 @@ struct WithdrawTests {
     @Test mutating func anotherServerHasNothingToUpdate() {
         let (_, second) = showTwo()
         withdraw(second)
-        bench.take(.serverVanished)
-        #expect(bench.take(.serverAppeared).banners.isEmpty)
+        bench.take(.server(.gone))
+        #expect(bench.take(.server(.ready)).banners.isEmpty)
     }
 
     @Test mutating func theSummaryIsUpdatedAtMostOnceASecond() {
         bench = Bench(banners: BannerSettings(maximumPerSecond: 1))
-        bench.take(.serverAppeared)
+        bench.take(.server(.ready))
         let ids = (0..<5).map { bench.publish("/post/\($0)", window: .milliseconds(1)) }
         var effects = bench.wait(.milliseconds(10))
         var summary: BannerRequest?

@@ -142,7 +142,7 @@ final class Daemon {
 
     func handle(_ happening: Happening) {
         if case .bannerShown = happening { Failpoint.beforeOutcome.hit() }
-        if case .serverVanished = happening { recovery.forgetBanners() }
+        if case .server(.gone) = happening { recovery.forgetBanners() }
         restoreBanners(before: happening)
         if case .actionInvoked(let banner, let action) = happening, router.knows(banner),
             !router.offers(action, on: banner)
@@ -227,25 +227,26 @@ final class Daemon {
                 jobs.marks.add(topic, upTo: last, by: claimant, as: form, owner: host.owner(of: claimant))
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
-            case .quietChanged: markQuietChanged()
-            case .digestsChanged: news.unwritten.insert(.digests)
+            case .changed(.quiet): markQuietChanged()
+            case .changed(.digests): news.unwritten.insert(.digests)
             case .countDigests: jobs.digests.begin()
-            case .snoozesChanged: news.unwritten.insert(.snoozes)
+            case .changed(.snoozes): news.unwritten.insert(.snoozes)
             case .noteClaim(let id, var claim):
                 claim.program = program(of: claim.claimant, claiming: id)
                 storage.append(.claimed(id, claim))
             case .showBanner(let request): outbox.append(.show(request))
             case .startServer: server.start()
             case .closeBanner(let id): outbox.append(.close(id))
-            case .keepBanner(let id, let first, let isSummary):
+            case .keepBanner(.up(let id, let first, let isSummary)):
                 let entry = records.record(id, first: first, isSummary: isSummary, at: server.identity)
                 if let entry { storage.append(entry) }
-            case .forgetBanner(let id): storage.append(.bannerGone(id.rawValue))
-            case .forgetAllBanners: storage.append(.allBannersGone)
+            case .keepBanner(.gone(let id)): storage.append(.bannerGone(id.rawValue))
+            case .keepBanner(.allGone): storage.append(.allBannersGone)
             case .relayAction(let event, let action):
                 outbox.append(.relay(event, action: action, token: server.takeActivationToken()))
-            case .armTimer(let instant): host.armWindowTimer(at: instant)
-            case .armLifetimeTimer(let uptime): host.armLifetimeTimer(at: uptime)
+            case .armTimer(let instant, let uptime):
+                if let instant { host.armWindowTimer(at: instant) }
+                if let uptime { host.armLifetimeTimer(at: uptime) }
             }
         }
         host.endTurnWhenIdle()
@@ -287,11 +288,11 @@ final class Daemon {
         announceChanges()
         jobs.rescue.committed(refusing: refused)
         if !refused.isEmpty {
-            handle(.notStored(refused))
+            handle(.stored(except: refused))
             // A banner may show an event that was refused: none is sent, and the router makes new ones.
             for case .show(let request) in items { handle(.bannerFailed(request.call, .notAsked)) }
         } else if router.awaitsStored {
-            handle(.stored)
+            handle(.stored(except: []))
         }
     }
 

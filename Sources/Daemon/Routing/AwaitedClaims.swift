@@ -1,4 +1,5 @@
 import DequeModule
+import NotifyText
 
 /// A claim of an event that has not come yet.
 public struct AwaitedClaim: Equatable, Sendable {
@@ -18,12 +19,12 @@ struct AwaitedClaims {
     /// A class, so that the spare capacity of the table takes little memory.
     private final class Entry {
         var awaited: AwaitedClaim
-        var timer: Router.LifetimeTimers.TimerID
+        var timer: Router.Timers.LifetimeID
         /// Whose limit it counts for.
         let owner: Owner
         var bytes: Int
 
-        init(_ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, of owner: Owner) {
+        init(_ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, of owner: Owner) {
             self.awaited = awaited
             self.timer = timer
             self.owner = owner
@@ -46,10 +47,10 @@ struct AwaitedClaims {
 
     subscript(name: EventName) -> AwaitedClaim? { entries[name]?.awaited }
 
-    func timer(of name: EventName) -> Router.LifetimeTimers.TimerID? { entries[name]?.timer }
+    func timer(of name: EventName) -> Router.Timers.LifetimeID? { entries[name]?.timer }
 
     mutating func insert(
-        _ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, of owner: Owner, in owners: inout Owners
+        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, of owner: Owner, in owners: inout Owners
     ) {
         insert(Entry(awaited, timer, of: owner), &owners)
     }
@@ -62,7 +63,7 @@ struct AwaitedClaims {
 
     /// Changes a claim, which still counts for the same owner.
     mutating func update(
-        _ awaited: AwaitedClaim, _ timer: Router.LifetimeTimers.TimerID, in owners: inout Owners
+        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, in owners: inout Owners
     ) {
         guard let entry = entries[awaited.claim.name] else { return }
         let changed = Entry(awaited, timer, of: entry.owner)
@@ -223,15 +224,82 @@ struct Deduplicator {
     }
 }
 
+/// What events are called: their global ids, what they are claimed as before they come, and what they take the place
+/// of.
+struct Names {
+    /// This device, which names what has no global name of its own.
+    var device = "" {
+        didSet { ownSource = Origin.source(of: device) }
+    }
+    /// The source in the names that it gives.
+    private var ownSource = ""
+    var deduplicator: Deduplicator
+    var awaited = AwaitedClaims()
+    /// The newest event in memory with each `collapse`.
+    private(set) var collapsing: [CollapseKey: EventID] = [:]
+    /// Events that were replaced since the last `stored`, in case their successors cannot be stored.
+    private(set) var replacements: [Router.Replacement] = []
+
+    init(limits: Limits) {
+        deduplicator = Deduplicator(
+            capacity: limits.globalIDs, byteCapacity: limits.globalIDBytes, retention: limits.deduplicationTime)
+    }
+
+    /// Whether a name is one that this device gives to events without a name of their own.
+    func isOwn(_ origin: Origin) -> Bool { !device.isEmpty && origin.source?.hasBytes(of: ownSource) == true }
+
+    /// The id in the name of an event that this device published without source and event-id.
+    func ownID(_ origin: Origin) -> EventID? {
+        guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes
+        else { return nil }
+        return EventID(number)
+    }
+
+    // MARK: Events that replace each other
+
+    /// An event comes into memory.
+    mutating func add(_ event: Event) {
+        if let key = event.collapse { collapsing[key] = max(collapsing[key] ?? EventID(0), event.id) }
+    }
+
+    /// An event leaves memory.
+    mutating func remove(_ event: Event) {
+        if let key = event.collapse, collapsing[key] == event.id { collapsing[key] = nil }
+    }
+
+    /// An event has its place back: its successor is gone.
+    mutating func putBack(_ event: Event) {
+        if let key = event.collapse { collapsing[key] = event.id }
+    }
+
+    mutating func replaced(_ replacement: Router.Replacement) { replacements.append(replacement) }
+
+    /// What was replaced since the last `stored`; each is returned once.
+    mutating func takeReplacements() -> [Router.Replacement] {
+        defer { replacements = [] }
+        return replacements
+    }
+
+    // MARK: Storing
+
+    /// Whether something is kept in case events cannot be stored.
+    var awaitsStored: Bool { !replacements.isEmpty || awaited.hasTaken }
+
+    mutating func stored() {
+        replacements = []
+        awaited.stored()
+    }
+}
+
 /// `ClaimNamed`: claims by global name, on behalf of somebody elsewhere.
 ///
-/// An event that has not come yet is awaited. When it comes, it is claimed before there is any banner.
+/// An event that has not come yet is names.awaited. When it comes, it is claimed before there is any banner.
 extension Router {
     /// - Parameter id: the event of this name; `nil` if none is known but those that the router remembers.
     mutating func claimNamed(
         _ claim: NamedClaim, event id: EventID?, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> Verdict {
-        guard let id = id ?? deduplicator.original(of: claim.origin, at: now.uptime) else {
+        guard let id = id ?? names.deduplicator.original(of: claim.origin, at: now.uptime) else {
             try awaitEvent(of: claim, at: now)
             return .awaited
         }
@@ -258,14 +326,14 @@ extension Router {
     private mutating func awaitEvent(of claim: NamedClaim, at now: Now) throws(Refusal) {
         let time = min(max(claim.left ?? .zero, limits.minimumAwait), limits.maximumAwait)
         let expires = now.uptime + time
-        if let earlier = awaited[claim.name] {
+        if let earlier = names.awaited[claim.name] {
             let decides = earlier.claim.kind == .read && claim.kind != .read
             guard decides || expires > earlier.expires else { return }
             var merged = AwaitedClaim(decides ? claim : earlier.claim, until: max(expires, earlier.expires))
             // It still counts for who made the first one.
             merged.claim.program = earlier.claim.program
-            let timer = lifetimeTimers.schedule(.awaited(claim.name), at: merged.expires)
-            awaited.update(merged, timer, in: &owners)
+            let timer = timers.schedule(.awaited(claim.name), at: merged.expires)
+            names.awaited.update(merged, timer, in: &owners)
             return effects.append(.keepAwaited(merged))
         }
         try checkRoom(for: claim)
@@ -277,11 +345,11 @@ extension Router {
 
     /// A full table refuses nobody: the program that fills it loses claims.
     private mutating func insertAwaited(_ kept: AwaitedClaim, of owner: Owner) {
-        for lost in awaited.makeRoom(for: kept.claim.memoryCost, limits: limits, in: &owners) {
+        for lost in names.awaited.makeRoom(for: kept.claim.memoryCost, limits: limits, in: &owners) {
             effects.append(.dropAwaited(lost.claim.origin))
         }
-        let timer = lifetimeTimers.schedule(.awaited(kept.claim.name), at: kept.expires)
-        awaited.insert(kept, timer, of: owner, in: &owners)
+        let timer = timers.schedule(.awaited(kept.claim.name), at: kept.expires)
+        names.awaited.insert(kept, timer, of: owner, in: &owners)
     }
 
     private func checkRoom(for claim: NamedClaim) throws(Refusal) {
@@ -303,12 +371,12 @@ extension Router {
     mutating func identify(_ name: String, as program: String?, hasLeft: Bool) {
         let share = owners.identify(name, as: program, hasLeft: hasLeft)
         guard share.awaited.count > 0, let program else { return }
-        awaited.note(program, of: name)
+        names.awaited.note(program, of: name)
     }
 
     /// The claim of an event that comes now.
     func awaitedClaim(of id: EventID, _ origin: Origin) -> NamedClaim? {
-        awaited.isEmpty ? nil : awaited[EventName(id, origin)]?.claim
+        names.awaited.isEmpty ? nil : names.awaited[EventName(id, origin)]?.claim
     }
 
     /// Announces an event that was claimed before it came. There is no banner for it, whatever was done with it
@@ -324,13 +392,13 @@ extension Router {
 
     /// The event of an awaited claim has come, and is announced. It may still turn out that it cannot be stored.
     mutating func endAwait(of claim: NamedClaim, for id: EventID) {
-        awaited.take(claim.name, for: id, in: &owners)
+        names.awaited.take(claim.name, for: id, in: &owners)
         effects.append(.dropAwaited(claim.origin))
     }
 
     mutating func restore(_ restored: Restoration.Remembered<NamedClaim>, at now: Now) {
         let claim = restored.subject
-        guard awaited[claim.name] == nil else { return }
+        guard names.awaited[claim.name] == nil else { return }
         guard restored.left > .zero else { return effects.append(.dropAwaited(claim.origin)) }
         let expires = now.uptime + restored.left
         insertAwaited(AwaitedClaim(claim, until: expires), of: .program(claim.program))
@@ -338,7 +406,7 @@ extension Router {
 
     /// Its time is over, or it must not have an effect.
     mutating func dropAwaited(_ name: EventName) {
-        guard let dropped = awaited.remove(name, in: &owners) else { return }
+        guard let dropped = names.awaited.remove(name, in: &owners) else { return }
         effects.append(.dropAwaited(dropped.claim.origin))
     }
 
@@ -349,19 +417,21 @@ extension Router {
         mutating get {
             undecided.total.count > limits.undecidedEventsPerProgram / 4
                 || undecided.total.bytes > limits.undecidedBytesPerProgram / 4
-                || awaited.count > limits.awaitedPerProgram / 4 || awaited.bytes > limits.awaitedBytesPerProgram / 4
-                || holds.count > limits.holdsPerProgram / 4 || graces.count > limits.gracesPerProgram / 4
+                || names.awaited.count > limits.awaitedPerProgram / 4
+                || names.awaited.bytes > limits.awaitedBytesPerProgram / 4
+                || screens.holds.count > limits.holdsPerProgram / 4
+                || screens.graces.count > limits.gracesPerProgram / 4
                 || screens.count > limits.screensPerProgram / 4
         }
     }
 
-    mutating func forgetAwaited() { awaited.removeAll(in: &owners) }
+    mutating func forgetAwaited() { names.awaited.removeAll(in: &owners) }
 
     /// Events that could not be stored are awaited again.
     mutating func awaitAgain(_ unstored: Set<EventID>) {
-        for name in awaited.putBack(unstored, in: &owners) {
-            guard let kept = awaited[name] else { continue }
-            awaited.update(kept, lifetimeTimers.schedule(.awaited(name), at: kept.expires), in: &owners)
+        for name in names.awaited.putBack(unstored, in: &owners) {
+            guard let kept = names.awaited[name] else { continue }
+            names.awaited.update(kept, timers.schedule(.awaited(name), at: kept.expires), in: &owners)
         }
     }
 }

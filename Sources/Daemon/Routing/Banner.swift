@@ -74,6 +74,12 @@ struct Banners {
     private(set) var summaryTimer: Router.Timers.TimerID?
     /// Whether the journal knows of banners that are up and, because of the limits, not in memory.
     var hasUnknown = false
+    /// The server, and what delays banners. Calls begin and end here, because a banner has the call that it is in.
+    var server = ServerCalls()
+    /// Banners that the server closed, for a button that is reported later.
+    private var closed: [BannerID: ClosedBanner] = [:]
+    /// Restored banners that are kept for events which may not be restored yet.
+    private(set) var restoredSuccessions: [CoalescingKey] = []
 
     var isEmpty: Bool { banners.isEmpty }
     var count: Int { banners.count }
@@ -128,11 +134,8 @@ struct Banners {
         return nil
     }
 
-    mutating func delaySummary(_ timer: Router.Timers.TimerID) {
-        summaryTimer = timer
-    }
-
-    mutating func summaryTimerFired() {
+    mutating func summaryTimerFired(at now: Instant) {
+        server.summaryDelayEnded(at: now)
         summaryTimer = nil
         if banners[.summary]?.needsCall == true { enqueue(.summary) }
     }
@@ -176,11 +179,13 @@ struct Banners {
 
     // MARK: Events that are withdrawn or replaced
 
-    /// An event behind the banner is withdrawn or replaced. Where the server shows it, the banner is updated.
-    mutating func markOutdated(_ key: CoalescingKey, isShown: Bool) {
+    /// An event that was in flight to the banner or shown is withdrawn or replaced. Where the server shows it, the
+    /// banner is updated.
+    mutating func markOutdated(_ key: CoalescingKey, event id: EventID, isShown: Bool) {
         if isShown { banners[existing: key].isOutdated = true }
         if banners[existing: key].call != nil { banners[existing: key].isCallOutdated = true }
         enqueueIfNeeded(key)
+        server.markOutdated(key, event: id, isShown: isShown)
     }
 
     /// The server shows the events of a call.
@@ -224,16 +229,34 @@ struct Banners {
     // MARK: Calls
 
     /// What waits is in flight now.
-    mutating func begin(_ call: Banner.Call, of key: CoalescingKey) {
+    ///
+    /// - Parameters:
+    ///   - first: what identifies the banner in the journal.
+    ///   - isExclusive: whether the call holds back others at first.
+    mutating func begin(
+        _ key: CoalescingKey, first: EventID, isExclusive: Bool, at now: Instant, timers: inout Router.Timers
+    ) -> BannerCall {
+        let call = server.begin(for: key, isExclusive: isExclusive, at: now, timers: &timers)
+        if key == .summary { summaryTimer = timers.schedule(.summary, at: now + RateLimiter.period) }
         banners[existing: key].inFlight = banners[existing: key].waiting.take()
-        banners[existing: key].call = call
+        banners[existing: key].call = Banner.Call(id: call, at: now, first: first, delays: server.delays)
+        return call
     }
 
-    /// The call in flight has left for the server.
-    mutating func callSent(_ key: CoalescingKey) { banners[existing: key].isCallSent = true }
+    /// The banner that a call in flight is for.
+    func banner(of call: BannerCall) -> Banner? { server.inFlight[call].flatMap { banners[$0.key] } }
 
-    /// - Returns: also whether one of its events was withdrawn or replaced since.
-    mutating func endCall(of key: CoalescingKey) -> (call: Banner.Call, isOutdated: Bool) {
+    /// A call has left for the server.
+    mutating func callSent(_ call: BannerCall) {
+        if let key = server.inFlight[call]?.key { banners[existing: key].isCallSent = true }
+    }
+
+    /// - Parameter cause: how the call delayed other banners: `busy` or `failed`.
+    /// - Returns: the call, if it was in flight, and whether one of its events was withdrawn or replaced since.
+    mutating func end(
+        _ id: BannerCall, as cause: BannerDelay, at now: Instant
+    ) -> (key: CoalescingKey, call: Banner.Call, isOutdated: Bool)? {
+        guard let key = server.end(id, as: cause, at: now) else { return nil }
         guard let call = banners[existing: key].call.take() else {
             preconditionFailure("a call ends once, and its banner has it until then")
         }
@@ -241,7 +264,7 @@ struct Banners {
             banners[existing: key].isCallOutdated = false
             banners[existing: key].isCallSent = false
         }
-        return (call, banners[existing: key].isCallOutdated)
+        return (key, call, banners[existing: key].isCallOutdated)
     }
 
     // MARK: Numbers
@@ -270,6 +293,37 @@ struct Banners {
     mutating func removeIfUnused(_ key: CoalescingKey) {
         guard let banner = banners[key], banner.count == 0, banner.id == nil, banner.call == nil else { return }
         banners[key] = nil
+    }
+
+    // MARK: Closed and restored banners
+
+    /// A banner that the server closed a moment ago.
+    func closed(_ id: BannerID) -> ClosedBanner? { closed[id] }
+    mutating func keepClosed(_ id: BannerID, _ banner: ClosedBanner) { closed[id] = banner }
+    mutating func takeClosed(_ id: BannerID) -> ClosedBanner? { closed.removeValue(forKey: id) }
+
+    /// Restores a banner without events, for the event that takes the place of its last one.
+    mutating func restoreEmpty(_ id: BannerID, of key: CoalescingKey, first: EventID, for successor: EventID) {
+        setNumber(id, of: key, first: first)
+        setSuccessor(successor, of: key)
+        restoredSuccessions.append(key)
+    }
+
+    /// The banners that were restored for a successor; each is returned once.
+    mutating func takeRestoredSuccessions() -> [CoalescingKey] {
+        defer { restoredSuccessions = [] }
+        return restoredSuccessions
+    }
+
+    // MARK: The server
+
+    /// The server is gone, with all that it knew: no call has an answer.
+    ///
+    /// - Returns: the numbers of the banners that it closed before, in their order.
+    mutating func serverVanished(at now: Instant) -> [BannerID] {
+        server.serverVanished(at: now)
+        hasUnknown = false
+        return closed.keys.sorted { $0.rawValue < $1.rawValue }
     }
 
     /// The server is gone, and its numbers with it.

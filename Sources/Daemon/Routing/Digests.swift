@@ -124,15 +124,13 @@ extension Router {
     private static let retryInterval: Duration = .seconds(10)
 
     /// The periods that held back banners and are not told of, in the byte order of their topics.
-    public var owedDigests: [OwedDigest] { digests.all }
+    public var owedDigests: [OwedDigest] { quietPeriods.digests.all }
 
     /// The digest that has been published since the last `Input.stored`.
-    public var unstoredDigest: EventID? { digests.unstored?.event }
+    public var unstoredDigest: EventID? { quietPeriods.digests.unstored?.event }
 
     /// Those of them that a digest can tell of now.
-    public var dueDigests: [OwedDigest] {
-        digests.all.filter { !quietPeriods.isOn($0.period) && !isQuiet($0.period.topic) }
-    }
+    public var dueDigests: [OwedDigest] { quietPeriods.dueDigests }
 
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
@@ -143,9 +141,9 @@ extension Router {
     /// - Returns: the name of the digest that counts the event.
     mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {
         guard tracked.event.topic != DigestTally.topic, let period = digestPeriod(of: quiet),
-            digests.owed[period] != nil || digests.owed.count < limits.digests
+            quietPeriods.digests.owed[period] != nil || quietPeriods.digests.owed.count < limits.digests
         else { return nil }
-        return digests.add(tracked.event.id, to: period)
+        return quietPeriods.digests.add(tracked.event.id, to: period)
     }
 
     private func digestPeriod(of quiet: Quiet) -> ActiveSchedule.Period? {
@@ -156,8 +154,10 @@ extension Router {
     }
 
     mutating func restoreDigests(_ restored: [OwedDigest]) {
-        for digest in restored.prefix(max(0, limits.digests - digests.owed.count)) { digests.putBack(digest) }
-        digests.isUnchecked = true
+        for digest in restored.prefix(max(0, limits.digests - quietPeriods.digests.owed.count)) {
+            quietPeriods.digests.putBack(digest)
+        }
+        quietPeriods.digests.isUnchecked = true
     }
 
     /// Publishes the digest that was counted.
@@ -166,24 +166,24 @@ extension Router {
     mutating func digestsCounted(
         _ count: DigestCount, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> EventID? {
-        digests.isCounting = false
+        quietPeriods.digests.isCounting = false
         guard count.digests == dueDigests else {
             // Something has begun or ended during the count.
-            digests.isUnchecked = true
+            quietPeriods.digests.isUnchecked = true
             return nil
         }
         switch count.result {
-        case .none: for digest in count.digests { digests.remove(digest.period) }
+        case .none: for digest in count.digests { quietPeriods.digests.remove(digest.period) }
         // The next pause, mute or schedule that ends has them counted again.
         case .quiet: break
         case .found(let publication):
             do throws(Refusal) {
                 try load(for: publication, at: now, reader)
                 let id = try publish(publication, at: now)
-                digests.published(id, of: count.digests)
+                quietPeriods.digests.published(id, of: count.digests)
                 return id
             } catch {
-                digests.retryTimer = timers.schedule(.digest, at: now.instant + Self.retryInterval)
+                quietPeriods.digests.retryTimer = timers.schedule(.digest, at: now.instant + Self.retryInterval)
                 throw error
             }
         }
@@ -192,21 +192,21 @@ extension Router {
 
     /// Asks for a count if a digest is due. Runs at the end of every input.
     mutating func checkDigests() {
-        if digests.isUnchecked {
-            digests.isUnchecked = false
+        if quietPeriods.digests.isUnchecked {
+            quietPeriods.digests.isUnchecked = false
             // The configuration does not want these any more.
-            for period in digests.owed.keys
+            for period in quietPeriods.digests.owed.keys
             where quietPeriods.isOnWithoutDigest(period) || period.isPause && !bannerSettings.digestsPauses {
-                digests.remove(period)
+                quietPeriods.digests.remove(period)
             }
-            if !digests.isCounting, !dueDigests.isEmpty {
-                digests.isCounting = true
+            if !quietPeriods.digests.isCounting, !dueDigests.isEmpty {
+                quietPeriods.digests.isCounting = true
                 effects.append(.countDigests)
             }
         }
-        if digests.hasChanged {
-            digests.hasChanged = false
-            effects.append(.digestsChanged)
+        if quietPeriods.digests.hasChanged {
+            quietPeriods.digests.hasChanged = false
+            effects.append(.changed(.digests))
         }
     }
 }

@@ -12,12 +12,8 @@ public enum Effect: Sendable {
     case startServer
     /// Ask the notification server to close a banner.
     case closeBanner(BannerID)
-    /// Keep that a banner is up. Its first event identifies it; the server may change the number.
-    case keepBanner(BannerID, first: EventID, isSummary: Bool)
-    /// Keep that no banner has this number any more.
-    case forgetBanner(BannerID)
-    /// Keep that no banner is up: the server is gone.
-    case forgetAllBanners
+    /// Keep what has changed about the banners that are up.
+    case keepBanner(BannerChange)
     /// Announce whether a screen that suppresses stands at exactly this topic (signal `ScreensChanged`).
     indirect case screensChanged(TopicPrefix, isAttended: Bool)
     /// Announce that a button was pressed (signal `ActionInvoked`).
@@ -37,18 +33,33 @@ public enum Effect: Sendable {
     case dropAwaited(Origin)
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
-    /// Keep and announce what `Router.quiet` says now.
-    case quietChanged
-    /// Keep what `Router.owedDigests` says now.
-    case digestsChanged
+    /// Keep what the router says of a table now.
+    case changed(ChangedTable)
     /// Count what `Router.dueDigests` held back, and hand in `digestsCounted`.
     case countDigests
-    /// Keep what `Router.snoozed` says now.
-    case snoozesChanged
-    /// Hand in `timerFired` at this moment; replaces the one asked for before.
-    case armTimer(Instant)
-    /// The same on the clock of lifetimes.
-    case armLifetimeTimer(Uptime)
+    /// Hand in `timerFired` at these moments. Each replaces the one asked for before on its clock; `nil`: that one
+    /// stays.
+    case armTimer(Instant?, lifetimes: Uptime?)
+}
+
+/// A table that is kept as a whole.
+public enum ChangedTable: Sendable {
+    /// `Router.quiet`. It is announced too.
+    case quiet
+    /// `Router.owedDigests`.
+    case digests
+    /// `Router.snoozed`.
+    case snoozes
+}
+
+/// A change of the banners that are up.
+public enum BannerChange: Sendable {
+    /// A banner is up. Its first event identifies it; the server may change the number.
+    case up(BannerID, first: EventID, isSummary: Bool)
+    /// No banner has this number any more.
+    case gone(BannerID)
+    /// No banner is up: the server is gone.
+    case allGone
 }
 
 /// The answer to a call.

@@ -133,15 +133,15 @@ extension Router {
         if origin.isGlobalID {
             try requireGivenName(origin)
             restoreNames(try reader.globalIDs(), at: now)
-            if !deduplicator.knows(origin, at: now.uptime), let id = try stored(origin, reader) {
-                deduplicator.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
+            if !names.deduplicator.knows(origin, at: now.uptime), let id = try stored(origin, reader) {
+                names.deduplicator.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
             }
         }
         if let key = publication.options.collapse.map({ CollapseKey(topic: publication.topic, text: $0) }),
-            collapsing[key] == nil
+            names.collapsing[key] == nil
         {
             try restoreBanners(at: now, reader)
-            if collapsing[key] == nil, let earlier = try reader.event(replacedBy: key) {
+            if names.collapsing[key] == nil, let earlier = try reader.event(replacedBy: key) {
                 if case .undecided(let restoration) = earlier.state {
                     restore(restoration, at: now)
                 } else {
@@ -162,25 +162,25 @@ extension Router {
         named origin: Origin, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> EventID? {
         restoreNames(try reader.globalIDs(), at: now)
-        if let id = deduplicator.known(origin, at: now.uptime) { return id }
+        if let id = names.deduplicator.known(origin, at: now.uptime) { return id }
         return try stored(origin, reader)
     }
 
     private func stored(_ origin: Origin, _ reader: some EventReader) throws(Refusal) -> EventID? {
-        if let id = ownID(origin), id < nextID, try isUnnamed(id, reader) { return id }
+        if let id = names.ownID(origin), id < nextID, try isUnnamed(id, reader) { return id }
         return try reader.event(named: origin)
     }
 
     /// The name of an event that has not come. One that this device publishes without source and event-id gets a later
     /// id.
     public func name(of origin: Origin) -> EventName {
-        guard let id = ownID(origin), id >= nextID else { return .origin(origin) }
+        guard let id = names.ownID(origin), id >= nextID else { return .origin(origin) }
         return .own(id)
     }
 
-    mutating func restoreNames(_ names: Restoration, at now: Now) {
-        for name in names.origins {
-            deduplicator.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
+    mutating func restoreNames(_ restored: Restoration, at now: Now) {
+        for name in restored.origins {
+            names.deduplicator.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
         }
     }
 
@@ -194,23 +194,11 @@ extension Router {
         }
     }
 
-    /// Whether a name is one that this device gives to events without a name of their own.
-    private func isOwn(_ origin: Origin) -> Bool {
-        !device.isEmpty && origin.source?.hasBytes(of: ownSource) == true
-    }
-
-    /// The id in the name of an event that this device published without source and event-id.
-    private func ownID(_ origin: Origin) -> EventID? {
-        guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes
-        else { return nil }
-        return EventID(number)
-    }
-
     /// A name of this device that is not given yet would later be that of two events. One of an event that is lost is
     /// accepted.
     private func requireGivenName(_ origin: Origin) throws(Refusal) {
-        guard isOwn(origin) else { return }
-        if let id = ownID(origin), id < nextID { return }
+        guard names.isOwn(origin) else { return }
+        if let id = names.ownID(origin), id < nextID { return }
         throw .invalidEvent(
             "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is no event "
                 + "of it: names of this device are given by it; leave out both options, or choose another source")

@@ -64,21 +64,16 @@ public enum Happening: Sendable {
     /// The desktop's own “do not disturb” is on, or off again.
     case desktopQuiet(Bool)
 
-    /// The events published so far are in the journal. Those they replaced need not be kept for `notStored` any longer.
-    case stored
-    /// Events that could not be written to the journal. They were not announced, and count as never published.
-    case notStored([EventID])
+    /// The events published so far are in the journal, except some that could not be written. Those were not announced,
+    /// and count as never published.
+    case stored(except: [EventID])
     /// Decided events were deleted from the journal.
     case forgotten([EventID])
     /// The timer fired. It may fire early: only due timers have an effect.
     case timerFired
 
-    /// A notification server has taken the name. It is asked what it can do before banners are sent.
-    case serverFound
-    /// A notification server is ready for banners.
-    case serverAppeared
-    /// The notification server is gone, with all its banners.
-    case serverVanished
+    /// Something happened to the notification server.
+    case server(ServerState)
     /// A `showBanner` leaves for the server now. Until then claims of its events are in time.
     case bannerSent(BannerCall)
     /// The server answered a `showBanner` with the banner's number; `nil`: the same banner is on screen already.
@@ -92,6 +87,16 @@ public enum Happening: Sendable {
 
     /// The configuration has changed. Open windows keep their deadlines.
     case reconfigured(RouteTable, BannerSettings, ScreenSettings)
+}
+
+/// The state of the notification server.
+public enum ServerState: Sendable {
+    /// It has taken the name. It is asked what it can do before banners are sent.
+    case found
+    /// It is ready for banners.
+    case ready
+    /// It is gone, with all its banners.
+    case gone
 }
 
 /// Why a banner could not be shown.

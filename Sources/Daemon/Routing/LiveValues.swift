@@ -1,13 +1,14 @@
 import DequeModule
 import NotifyText
 
-/// The current values of topics: ids of retained events, each until it is replaced or removed or its lifetime ends.
+/// The current values of topics: ids of retained events, each until it is replaced or removed or its lifetime ends. The
+/// removals of recent weeks are remembered.
 struct LiveValues {
     struct Entry {
         let version: ValueVersion
         let bytes: Int
         /// Armed for the end of its lifetime.
-        let timer: Router.LifetimeTimers.TimerID
+        let timer: Router.Timers.LifetimeID
 
         var id: EventID { version.id }
     }
@@ -15,12 +16,24 @@ struct LiveValues {
     private(set) var entries: [Topic: Entry] = [:]
     /// The memory cost of all values.
     private(set) var bytes = 0
+    private var tombstones = Tombstones()
 
     var count: Int { entries.count }
+    /// In the order of the removals.
+    var removals: [Tombstone] { tombstones.all }
 
     subscript(topic: Topic) -> Entry? { entries[topic] }
 
-    mutating func set(_ version: ValueVersion, of topic: Topic, bytes: Int, timer: Router.LifetimeTimers.TimerID) {
+    /// The version of a topic's value, or of its last removal.
+    func last(of topic: Topic, at now: Uptime) -> ValueVersion? {
+        entries[topic]?.version ?? tombstones.version(of: topic, at: now)
+    }
+
+    mutating func remember(_ tombstone: Tombstone, for time: Duration, limits: Limits, at now: Uptime) {
+        tombstones.add(tombstone, until: now + time, limit: limits.removals, at: now)
+    }
+
+    mutating func set(_ version: ValueVersion, of topic: Topic, bytes: Int, timer: Router.Timers.LifetimeID) {
         remove(topic)
         self.bytes += bytes
         entries[topic] = Entry(version: version, bytes: bytes, timer: timer)
@@ -55,10 +68,10 @@ struct LiveValues {
 
 extension Router {
     /// Removals that are remembered, in the order of their ids.
-    public var rememberedRemovals: [Tombstone] { tombstones.all }
+    public var rememberedRemovals: [Tombstone] { values.removals }
 
     mutating func setValue(_ version: ValueVersion, of topic: Topic, bytes: Int, until expires: Uptime) {
-        values.set(version, of: topic, bytes: bytes, timer: lifetimeTimers.schedule(.value(topic), at: expires))
+        values.set(version, of: topic, bytes: bytes, timer: timers.schedule(.value(topic), at: expires))
     }
 
     /// The version of a value or a removal that is published now. Without `if-newer` it is above that of the topic's
@@ -67,20 +80,20 @@ extension Router {
     /// - Returns: the version, and whether the topic has a newer value or removal, which stays.
     func version(of publication: Publication, at now: Now) -> (version: ValueVersion, isOutdated: Bool) {
         let options = publication.options
-        let last = values[publication.topic]?.version ?? tombstones.version(of: publication.topic, at: now.uptime)
+        let last = values.last(of: publication.topic, at: now.uptime)
         var published = options.published ?? publication.received
         if !options.ifNewer, let last, last.published >= published {
             published = last.published == .max ? .max : last.published + 1
         }
         let version = ValueVersion(published: published, id: nextID, origin: options.origin)
-        return (version, options.ifNewer && last.map { !version.isNewer(than: $0, on: device) } ?? false)
+        return (version, options.ifNewer && last.map { !version.isNewer(than: $0, on: names.device) } ?? false)
     }
 
     mutating func acceptRemoval(_ publication: Publication, at now: Now) -> EventID {
         let (version, isOutdated) = version(of: publication, at: now)
         let id = takeID()
         statistics.published += 1
-        deduplicator.record(publication.options.origin, as: id, at: now.uptime)
+        names.deduplicator.record(publication.options.origin, as: id, at: now.uptime)
         let removal = ValueRemoval(
             id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,
             cause: .publisher)
@@ -105,8 +118,7 @@ extension Router {
 
     private mutating func remember(_ removal: ValueRemoval, _ version: ValueVersion, at now: Now) {
         let tombstone = Tombstone(topic: removal.topic, version: version, removal: removal.id)
-        tombstones.add(
-            tombstone, until: now.uptime + limits.removalTime, limit: limits.removals, at: now.uptime)
+        values.remember(tombstone, for: limits.removalTime, limits: limits, at: now.uptime)
     }
 }
 

@@ -62,9 +62,9 @@ public struct ActiveSchedule: Hashable, Sendable {
 }
 
 /// The pause of all banners, the mutes of topics and the schedules. They are independent: each ends at its own time or
-/// when it is lifted.
+/// when it is lifted. With them are the digests of what they held back, and the snoozes of events.
 struct QuietPeriods {
-    typealias TimerID = Router.LifetimeTimers.TimerID
+    typealias TimerID = Router.Timers.LifetimeID
 
     private struct Period {
         /// `nil`: until it is lifted.
@@ -91,6 +91,12 @@ struct QuietPeriods {
     private var isDesktopQuiet = false
     /// Whether it is on, followed or not.
     fileprivate var isDesktopOn = false
+
+    var digests = Digests()
+    var snoozes = Snoozes()
+
+    /// The digests that are owed for periods which are over, where nothing else covers their topics.
+    var dueDigests: [OwedDigest] { digests.all.filter { !isOn($0.period) && covering($0.period.topic) == nil } }
 
     /// - Returns: whether that changes anything.
     fileprivate mutating func followDesktop(_ isFollowed: Bool) -> Bool {
@@ -285,20 +291,20 @@ extension Router {
     /// - Parameter active: all schedules that are on now.
     mutating func setSchedules(_ active: [ActiveSchedule]) {
         if quietPeriods.setSchedules(active) { noteQuietChange() }
-        digests.checkLater()
+        quietPeriods.digests.checkLater()
     }
 
     private mutating func noteQuietChange() {
-        effects.append(.quietChanged)
-        digests.checkLater()
+        effects.append(.changed(.quiet))
+        quietPeriods.digests.checkLater()
     }
 
     private mutating func beginPause(until end: Uptime) {
-        quietPeriods.pause(until: end, timer: lifetimeTimers.schedule(.pause, at: end))
+        quietPeriods.pause(until: end, timer: timers.schedule(.pause, at: end))
     }
 
     private mutating func beginMute(of topic: TopicPrefix, until end: Uptime) {
-        quietPeriods.mute(topic, until: end, timer: lifetimeTimers.schedule(.mute(topic), at: end))
+        quietPeriods.mute(topic, until: end, timer: timers.schedule(.mute(topic), at: end))
     }
 
     /// Restores the pause and mutes of an earlier run, unless this run has newer ones, and lifts the schedules that it

@@ -8,7 +8,7 @@ extension Router {
 
     mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason, at now: Now) {
         guard let key = banners.keys[id] else {
-            if banners.hasUnknown { effects.append(.forgetBanner(id)) }
+            if banners.hasUnknown { effects.append(.keepBanner(.gone(id))) }
             return
         }
         let shown = banners[existing: key].shown
@@ -19,9 +19,10 @@ extension Router {
         }
         bannerDisappeared(id)
         endActionWait(id)
-        closedBanners[id] = ClosedBanner(
+        let closed = ClosedBanner(
             events: shown, isSummary: key == .summary, isDismissed: reason == .dismissed,
             timer: timers.schedule(.closedBanner(id), at: now.instant + ClosedBanner.actionTimeout))
+        banners.keepClosed(id, closed)
     }
 
     /// - Parameters:
@@ -39,7 +40,7 @@ extension Router {
 
     /// The time in which a button of a closed banner can be reported is over.
     mutating func endActionWait(_ id: BannerID) {
-        guard let closed = closedBanners.removeValue(forKey: id), closed.isDismissed else { return }
+        guard let closed = banners.takeClosed(id), closed.isDismissed else { return }
         dismiss(retractableEvents(closed.events, banner: id), banner: id)
     }
 
@@ -70,13 +71,13 @@ extension Router {
             dismiss(banners.takeShown(key), banner: id, action: action, of: pressed)
             // A call in flight updates the banner for newer events, or closes it when it fails.
             if banners[existing: key].call == nil { close(id) }
-        } else if let closed = closedBanners.removeValue(forKey: id) {
+        } else if let closed = banners.takeClosed(id) {
             dismiss(retractableEvents(closed.events, banner: id), banner: id, action: action, of: pressed)
         }
     }
 
     /// Whether the router knows a banner with this number: one that is up, or that was closed a moment ago.
-    public func knows(_ id: BannerID) -> Bool { banners.keys[id] != nil || closedBanners[id] != nil }
+    public func knows(_ id: BannerID) -> Bool { banners.keys[id] != nil || banners.closed(id) != nil }
 
     /// Whether a banner has this button.
     public func offers(_ action: String, on id: BannerID) -> Bool { event(offering: action, on: id) != nil }
@@ -88,7 +89,7 @@ extension Router {
         if let key = banners.keys[id] {
             shown = banners[existing: key].shown
             isSummary = key == .summary
-        } else if let closed = closedBanners[id] {
+        } else if let closed = banners.closed(id) {
             shown = retractableEvents(closed.events, banner: id)
             isSummary = closed.isSummary
         } else {
@@ -101,7 +102,7 @@ extension Router {
 
     /// Removes the server's number from its banner.
     private mutating func forgetBanner(_ id: BannerID) {
-        effects.append(.forgetBanner(id))
+        effects.append(.keepBanner(.gone(id)))
         banners.removeNumber(id)
     }
 

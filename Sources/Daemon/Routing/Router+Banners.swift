@@ -4,7 +4,7 @@ extension Router {
 
     /// Sends queued banners while the server may be called.
     mutating func sendBanners(at now: Now) {
-        while server.allowsCall, let key = banners.dequeue() {
+        while banners.server.allowsCall, let key = banners.dequeue() {
             // It is queued again when the call in flight ends.
             guard banners[existing: key].call == nil else { continue }
             discardUnwanted(in: key, at: now)
@@ -17,7 +17,7 @@ extension Router {
             }
             let isNew = banners[existing: key].id == nil && key != .summary
             let sender = events[existing: newest].event.sender
-            if isNew, !server.admits(sender: sender, limit: bannerSettings.maximumPerSecond, at: now.instant) {
+            if isNew, !banners.server.admits(sender: sender, limit: bannerSettings.maximumPerSecond, at: now.instant) {
                 fold(key)
                 continue
             }
@@ -30,15 +30,12 @@ extension Router {
     private mutating func send(_ key: CoalescingKey, newest: EventID, at now: Instant) {
         // Without a banner limit, exclusive calls would allow only one banner for each write to the disk.
         let isExclusive = bannerSettings.maximumPerSecond > 0
-        let call = server.begin(for: key, isExclusive: isExclusive, at: now, timers: &timers)
-        let first = banners[existing: key].waiting.first ?? newest
-        let name = name(of: key, startingWith: first)
-        banners.begin(Banner.Call(id: call, at: now, first: name, delays: server.delays), of: key)
+        let first = name(of: key, startingWith: banners[existing: key].waiting.first ?? newest)
+        let call = banners.begin(key, first: first, isExclusive: isExclusive, at: now, timers: &timers)
         for id in banners[existing: key].inFlight {
             move(id, to: .inFlight(key))
         }
         statistics.bannerCalls += 1
-        if key == .summary { banners.delaySummary(timers.schedule(.summary, at: now + RateLimiter.period)) }
         let count = banners[existing: key].count
         effects.append(
             .showBanner(
@@ -79,7 +76,7 @@ extension Router {
     /// Whether a request that has not left for the server is still correct: the call was not given up, none of its
     /// events was claimed, withdrawn or replaced, no newer one waits for the banner, and nothing holds it back since.
     public func isCurrent(_ request: BannerRequest) -> Bool {
-        guard let key = server.inFlight[request.call]?.key, let banner = banners[key] else { return false }
+        guard let banner = banners.banner(of: request.call) else { return false }
         let newest = banner.inFlight.last ?? banner.shown.last
         guard !banner.inFlight.contains(where: { quietHolding(events[existing: $0].event) != nil }) else {
             return false
@@ -95,20 +92,14 @@ extension Router {
         for id in waiting { enqueue(id, in: .summary) }
     }
 
-    mutating func summaryTimerFired(at now: Instant) {
-        server.summaryDelayEnded(at: now)
-        banners.summaryTimerFired()
-    }
-
     // MARK: Answers
 
     /// - Parameter answer: the server's number; `nil` where it says that the same banner is on screen already.
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        guard let key = server.end(call, as: .busy, at: now.instant) else {
+        guard let (key, answered, isOutdated) = banners.end(call, as: .busy, at: now.instant) else {
             return bannerShownLate(call, answer, at: now)
         }
-        server.shown()
-        let (answered, isOutdated) = banners.endCall(of: key)
+        banners.server.shown()
         let id = answer ?? banners[existing: key].id
         if let id { assignNumber(id, to: key, first: answered.first) }
         show(banners.takeInFlight(key), in: key, as: id, by: answered)
@@ -145,10 +136,9 @@ extension Router {
     }
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
-        server.forgetTimedOut(call)
+        banners.server.forgetTimedOut(call)
         let cause: BannerDelay = failure == .noAnswer ? .failed : .busy
-        guard let key = server.end(call, as: cause, at: now.instant) else { return }
-        _ = banners.endCall(of: key)
+        guard let key = banners.end(call, as: cause, at: now.instant)?.key else { return }
         requeue(key)
         switch failure {
         case .notAsked:
@@ -156,7 +146,7 @@ extension Router {
         case .unknownBanner:
             // The server works; the next call makes a new banner.
             statistics.bannerFailures += 1
-            server.succeeded()
+            banners.server.succeeded()
             if let id = banners[existing: key].id { bannerDisappeared(id) }
         case .noAnswer:
             callFailed(key, at: now)
@@ -174,19 +164,17 @@ extension Router {
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
         statistics.bannerFailures += 1
-        server.failed(at: now.instant, timers: &timers)
+        banners.server.failed(at: now.instant, timers: &timers)
         if let banner = banners.emptyBanner(key) { close(banner) }
     }
 
     // MARK: Late answers
 
     mutating func callTimedOut(_ call: BannerCall, at now: Now) {
-        guard let key = server.end(call, as: .failed, at: now.instant) else { return }
-        let inFlight = banners[existing: key].inFlight
-        let (ended, isOutdated) = banners.endCall(of: key)
-        server.keepTimedOut(
-            TimedOutCall(key: key, call: ended, inFlight: inFlight, isOutdated: isOutdated),
-            limit: limits.timedOutCalls)
+        guard let (key, ended, isOutdated) = banners.end(call, as: .failed, at: now.instant) else { return }
+        let late = TimedOutCall(
+            key: key, call: ended, inFlight: banners[existing: key].inFlight, isOutdated: isOutdated)
+        banners.server.keepTimedOut(late, limit: limits.timedOutCalls)
         requeue(key)
         callFailed(key, at: now)
         banners.removeIfUnused(key)
@@ -195,8 +183,8 @@ extension Router {
     /// The server shows the banner of a timed-out call after all. The banner is kept if its events still wait; it is
     /// closed if they were claimed since or are in another banner.
     private mutating func bannerShownLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        guard let id = answer else { return server.forgetTimedOut(call) }
-        guard let late = server.answeredLate(call, at: now.instant, timers: &timers) else { return }
+        guard let id = answer else { return banners.server.forgetTimedOut(call) }
+        guard let late = banners.server.answeredLate(call, at: now.instant, timers: &timers) else { return }
         let key = late.key
         var waiting = SortedIDs()
         for id in late.inFlight {
@@ -233,35 +221,33 @@ extension Router {
         if let other = banners.keys[id], other != key { bannerDisappeared(id) }
         guard banners[existing: key].id != id else { return }
         if let old = banners[existing: key].id {
-            effects.append(.forgetBanner(old))
+            effects.append(.keepBanner(.gone(old)))
             for event in banners[existing: key].shown { move(event, to: .shown(key, id)) }
         }
         banners.setNumber(id, of: key, first: first)
         effects.append(
-            .keepBanner(id, first: banners[existing: key].first ?? first, isSummary: key == .summary))
+            .keepBanner(.up(id, first: banners[existing: key].first ?? first, isSummary: key == .summary)))
     }
 
     // MARK: The server
 
     /// Starts a server if there is none and a banner is due.
     mutating func startServer(at now: Now) {
-        guard !server.isServerThere, bannerSettings.startsServer, !banners.isEmpty else { return }
-        if server.startIfDue(at: now.instant, timers: &timers) { effects.append(.startServer) }
+        guard !banners.server.isServerThere, bannerSettings.startsServer, !banners.isEmpty else { return }
+        if banners.server.startIfDue(at: now.instant, timers: &timers) { effects.append(.startServer) }
     }
 
     mutating func serverAppeared(at now: Now) {
-        if server.isServerThere { serverVanished(at: now) }
-        server.serverAppeared(at: now.instant)
+        if banners.server.isServerThere { serverVanished(at: now) }
+        banners.server.serverAppeared(at: now.instant)
         sendBanners(at: now)
     }
 
     /// Nothing that the server knew is valid any more: numbers, answers, banners on screen. Events in flight wait
     /// again.
     mutating func serverVanished(at now: Now) {
-        server.serverVanished(at: now.instant)
-        for id in closedBanners.keys.sorted(by: { $0.rawValue < $1.rawValue }) { endActionWait(id) }
-        banners.hasUnknown = false
-        effects.append(.forgetAllBanners)
+        for id in banners.serverVanished(at: now.instant) { endActionWait(id) }
+        effects.append(.keepBanner(.allGone))
         for key in banners.orderedKeys {
             let (id, shown, inFlight) = banners.reset(key)
             for event in shown { move(event, to: .gone(id)) }

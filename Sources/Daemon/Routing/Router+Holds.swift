@@ -11,8 +11,8 @@ extension Router {
                 "the time to confirm is \(duration.text); it is 1ms to \(limits.maximumHold.text), in milliseconds")
         }
         try requireKnown(id)
-        let others = holds[id]
-        guard let tracked = events[id], holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
+        let others = screens.holds[id]
+        guard let tracked = events[id], screens.holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
             statistics.recordedClaims += 1
             note(.provisional, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
@@ -25,7 +25,7 @@ extension Router {
         try checkRoomToHold(by: claimant)
         note(.provisional, of: id, by: claimant, .suppressed, at: now)
         if others.isEmpty { takeBack(id, from: tracked.place) }
-        holds.add(
+        screens.holds.add(
             Holds.Hold(
                 claimant: claimant, latency: tracked.latency(at: now.instant),
                 timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id, in: &owners)
@@ -39,7 +39,7 @@ extension Router {
     private func canBeHeld(_ tracked: TrackedEvent) -> Bool { !tracked.isSnoozed && isInTime(tracked.place) }
 
     private func checkRoomToHold(by claimant: String) throws(Refusal) {
-        if holds.count >= limits.holds {
+        if screens.holds.count >= limits.holds {
             throw .limitExceeded(
                 "provisional claims: \(limits.holds) are held already; use Claim, or wait until some are confirmed")
         }
@@ -92,17 +92,17 @@ extension Router {
 
     /// The time to confirm is over.
     mutating func holdRanOut(_ id: EventID, _ timer: Timers.TimerID, at now: Now) {
-        guard let hold = holds[id].first(where: { $0.timer == timer }) else { return }
+        guard let hold = screens.holds[id].first(where: { $0.timer == timer }) else { return }
         cancelHold(id, by: hold.claimant, .ranOut, at: now)
     }
 
     /// The claim ran out of time, was released, or its claimant left: the event goes on as without the claim.
     mutating func cancelHold(_ id: EventID, by claimant: String, _ step: ClaimForm, at now: Now) {
-        guard holds.remove(id, by: claimant, in: &owners) != nil else {
+        guard screens.holds.remove(id, by: claimant, in: &owners) != nil else {
             preconditionFailure("only a claim that holds can be cancelled")
         }
         note(step, of: id, by: claimant, .recorded, at: now)
-        guard holds[id].isEmpty else { return }
+        guard screens.holds[id].isEmpty else { return }
         switch events[existing: id].place {
         case .window(let key):
             windows.release(id, in: key, isAwaited: events[existing: id].isAwaited)
@@ -117,7 +117,7 @@ extension Router {
 
     private func own(_ id: EventID, _ caller: String) throws(Refusal) -> Holds.Hold {
         try requireKnown(id)
-        guard let hold = holds[id, caller] else {
+        guard let hold = screens.holds[id, caller] else {
             throw .notClaimant(
                 "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over")
         }

@@ -11,7 +11,7 @@ extension Router {
         let route = routes.route(for: publication.topic)
         try check(publication, route: route)
         let options = publication.options
-        if let first = deduplicator.original(of: options.origin, at: now.uptime) {
+        if let first = names.deduplicator.original(of: options.origin, at: now.uptime) {
             statistics.repeated += 1
             return first
         }
@@ -37,7 +37,7 @@ extension Router {
         let id = takeID()
         let earlier = event.collapse.flatMap { takeEarlier($0, for: id) }
         statistics.published += 1
-        deduplicator.record(options.origin, as: id, at: now.uptime)
+        names.deduplicator.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         if isRetained, let version {
             setValue(version, of: event.topic, bytes: event.memoryCost, until: expires)
@@ -90,7 +90,7 @@ extension Router {
         if !route.banner { return .silent(.route) }
         if options.banner == false { return .silent(.publisher) }
         if let claim = awaitedClaim(of: nextID, options.origin) { return .claimedBefore(claim) }
-        if let claim = standingClaim(on: publication.topic) { return .claimed(by: claim.claimant, claim.form) }
+        if let claim = screens.standingClaim(on: publication.topic) { return .claimed(by: claim.claimant, claim.form) }
         return options.lifetime == .zero ? .expired : .window
     }
 

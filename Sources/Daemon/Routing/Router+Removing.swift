@@ -4,7 +4,7 @@ extension Router {
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
     mutating func take(_ id: EventID) -> TrackedEvent {
         var tracked = forget(existing: id)
-        holds.remove(id, in: &owners)
+        screens.holds.remove(id, in: &owners)
         for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
         switch tracked.place {
         // Later events may have extended the window.
@@ -41,23 +41,25 @@ extension Router {
     mutating func markOutdated(_ tracked: TrackedEvent) {
         let id = tracked.event.id
         switch tracked.place {
-        case .shown(let key, _):
-            banners.markOutdated(key, isShown: true)
-            server.markOutdated(key, event: id, isShown: true)
-        case .inFlight(let key):
-            banners.markOutdated(key, isShown: false)
-            server.markOutdated(key, event: id, isShown: false)
+        case .shown(let key, _): banners.markOutdated(key, event: id, isShown: true)
+        case .inFlight(let key): banners.markOutdated(key, event: id, isShown: false)
         // A call that timed out may still show it.
-        case .waiting(let key), .held(let key): server.markOutdated(key, event: id, isShown: false)
+        case .waiting(let key), .held(let key): banners.server.markOutdated(key, event: id, isShown: false)
         case .window, .gone, .snoozed: break
         }
     }
 
     // MARK: Events that could not be stored
 
+    mutating func stored(except unstored: [EventID], at now: Now) {
+        if !unstored.isEmpty { return dropUnstored(unstored, at: now) }
+        names.stored()
+        quietPeriods.digests.stored()
+    }
+
     /// Removes events that could not be stored, as if they had never been published. Those they replaced come back
     /// first, so that no banner is closed that shows them.
-    mutating func dropUnstored(_ ids: [EventID], at now: Now) {
+    private mutating func dropUnstored(_ ids: [EventID], at now: Now) {
         let unstored = Set(ids)
         var windows = restoreReplaced(by: unstored, at: now)
         windows += ids.compactMap { dropUnstored($0) }
@@ -65,9 +67,9 @@ extension Router {
         for key in windows { closeWindowIfDone(key, at: now) }
         statistics.published -= min(UInt64(ids.count), statistics.published)
         statistics.refused += UInt64(ids.count)
-        deduplicator.remove(ids)
+        names.deduplicator.remove(ids)
         values.remove(ids)
-        digests.notStored(unstored)
+        quietPeriods.digests.notStored(unstored)
         awaitAgain(unstored)
         sendBanners(at: now)
     }

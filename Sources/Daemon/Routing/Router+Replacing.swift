@@ -16,16 +16,16 @@ extension Router {
 
     /// Takes the earlier event with this key out of its place.
     mutating func takeEarlier(_ key: CollapseKey, for successor: EventID) -> Replacement? {
-        guard let id = collapsing[key], let before = events[id] else { return nil }
+        guard let id = names.collapsing[key], let before = events[id] else { return nil }
         let revision = before.banner.flatMap { banners.revision(of: $0) }
-        let snooze = snoozes[id]
+        let snooze = quietPeriods.snoozes[id]
         return Replacement(earlier: take(id), successor: successor, revision: revision, snooze: snooze)
     }
 
     /// Gives the earlier event its outcome. The new event is announced and, if it has one, in its window.
     mutating func replace(_ replacement: Replacement, by event: Event, at now: Now) {
         let earlier = replacement.earlier
-        replacements.append(replacement)
+        names.replaced(replacement)
         let window = events[event.id]?.window
         let kept = earlier.banner.flatMap { $0 == window && keepsBanner(earlier, $0) ? $0 : nil }
         if let kept { banners.setSuccessor(event.id, of: kept) }
@@ -49,9 +49,7 @@ extension Router {
     /// - Parameter unstored: all events that could not be stored.
     /// - Returns: the windows that they are in again.
     mutating func restoreReplaced(by unstored: Set<EventID>, at now: Now) -> [CoalescingKey] {
-        let replaced = replacements.reversed()
-        replacements = []
-        return replaced.compactMap { replacement in
+        names.takeReplacements().reversed().compactMap { replacement in
             guard unstored.contains(replacement.successor) else { return nil }
             statistics.replaced -= min(1, statistics.replaced)
             // An event of the same turn could not be stored either.
@@ -70,7 +68,7 @@ extension Router {
         if tracked.isUndecided { undecided.add(event, in: &owners) }
         keep(tracked)
         if let snooze = replacement.snooze { beginSnooze(of: event.id, until: snooze.due) }
-        if let key = event.collapse { collapsing[key] = event.id }
+        names.putBack(event)
         switch tracked.place {
         case .window(let key):
             let asked = ask(about: event)

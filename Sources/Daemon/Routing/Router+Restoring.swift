@@ -14,8 +14,7 @@ extension Router {
             setValue(version, of: topic, bytes: bytes, until: now.uptime + value.left)
         }
         for tombstone in restoration.tombstones where tombstone.left > .zero {
-            tombstones.add(
-                tombstone.subject, until: now.uptime + tombstone.left, limit: limits.removals, at: now.uptime)
+            values.remember(tombstone.subject, for: tombstone.left, limits: limits, at: now.uptime)
         }
         for remembered in restoration.undecided {
             let (event, window, age) = remembered.subject
@@ -34,7 +33,7 @@ extension Router {
                 announce(event, claimedBefore: claim, expires: expires, age: age, isReplayed: true)
                 endAwait(of: claim, for: event.id)
                 if event.collapse != nil { endSuccession(of: event) }
-            } else if let claim = standingClaim(on: event.topic) {
+            } else if let claim = screens.standingClaim(on: event.topic) {
                 announce(event, claimed: claim, expires: expires, age: age, isReplayed: true)
                 if event.collapse != nil { endSuccession(of: event) }
             } else {
@@ -56,20 +55,17 @@ extension Router {
 
     /// The banners that are still kept for events which do not come any more.
     private mutating func endLostSuccessions() {
-        for key in restoredSuccessions {
+        for key in banners.takeRestoredSuccessions() {
             guard let successor = banners[key]?.successor, events[successor]?.window != key else { continue }
             endSuccession(in: key)
         }
-        restoredSuccessions = []
     }
 
     /// Restores a banner without events. It is kept for an undecided event that takes the place of its last one, and
     /// closed otherwise: any other replayed event has a new window, and then its own banner.
     private mutating func restoreEmpty(_ banner: RestoredBanner) {
         guard let successor = banner.successor, banners[successor.key] == nil else { return close(banner.id) }
-        banners.setNumber(banner.id, of: successor.key, first: banner.first)
-        banners.setSuccessor(successor.id, of: successor.key)
-        restoredSuccessions.append(successor.key)
+        banners.restoreEmpty(banner.id, of: successor.key, first: banner.first, for: successor.id)
     }
 
     /// Restores a banner.

@@ -16,11 +16,11 @@ extension Router {
 
     /// All snoozed events, in the order of their ids.
     public var snoozed: [Snoozed] {
-        snoozes.all.sorted { $0.id < $1.id }
+        quietPeriods.snoozes.all.sorted { $0.id < $1.id }
     }
 
     /// When the banner of a snoozed event is due again; `nil` for any other event.
-    public func snoozeEnd(of id: EventID) -> Uptime? { snoozes[id]?.due }
+    public func snoozeEnd(of id: EventID) -> Uptime? { quietPeriods.snoozes[id]?.due }
 
     mutating func snooze(
         _ id: EventID, for duration: Duration, by caller: String, at now: Now, _ reader: some EventReader
@@ -35,7 +35,7 @@ extension Router {
         guard let event = muted?.event ?? events[id].flatMap({ $0.isUndecided ? nil : $0.event }) else {
             throw .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed")
         }
-        try snoozes.checkRoom(for: event, limits: limits)
+        try quietPeriods.snoozes.checkRoom(for: event, limits: limits)
         var isUpElsewhere = false
         if let muted {
             keep(event, age: muted.age, in: .snoozed, at: now)
@@ -89,14 +89,14 @@ extension Router {
     /// Also for one that is due already: its timer fires at once.
     mutating func beginSnooze(of id: EventID, until due: Uptime) {
         let bytes = events[id]?.event.memoryCost ?? 0
-        snoozes.begin(id, due, lifetimeTimers.schedule(.snooze(id), at: due), bytes: bytes)
+        quietPeriods.snoozes.begin(id, due, timers.schedule(.snooze(id), at: due), bytes: bytes)
     }
 
     /// A banner shows the event again, if it was snoozed.
     mutating func cameBack(_ id: EventID) {
         guard events[existing: id].isSnoozed else { return }
         events[existing: id].isSnoozed = false
-        snoozes.end(id)
+        quietPeriods.snoozes.end(id)
     }
 
     /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count:
@@ -104,7 +104,7 @@ extension Router {
     /// lifetime of its own.
     mutating func snoozeEnded(_ id: EventID, at now: Now) {
         guard let tracked = events[id], case .snoozed = tracked.place else { return }
-        if let claim = standingClaim(on: tracked.event.topic) {
+        if let claim = screens.standingClaim(on: tracked.event.topic) {
             applyClaim(id, by: claim.claimant, as: claim.form, at: now)
             return
         }
@@ -116,7 +116,9 @@ extension Router {
     /// A snooze of an earlier run. What became due meanwhile comes at once.
     mutating func restore(_ restored: Restoration.Remembered<RestoredBanner.Shown>, at now: Now) {
         let (event, age) = (restored.subject.event, restored.subject.age)
-        guard events[event.id] == nil, (try? snoozes.checkRoom(for: event, limits: limits)) != nil else { return }
+        guard events[event.id] == nil, (try? quietPeriods.snoozes.checkRoom(for: event, limits: limits)) != nil else {
+            return
+        }
         keep(event, age: age, in: .snoozed, at: now)
         events[existing: event.id].isSnoozed = true
         beginSnooze(of: event.id, until: now.uptime + restored.left)
@@ -127,7 +129,7 @@ extension Router {
 struct Snoozes {
     struct Snooze {
         let due: Uptime
-        let timer: Router.LifetimeTimers.TimerID
+        let timer: Router.Timers.LifetimeID
         fileprivate let bytes: Int
     }
 
@@ -157,7 +159,7 @@ struct Snoozes {
         }
     }
 
-    mutating func begin(_ id: EventID, _ due: Uptime, _ timer: Router.LifetimeTimers.TimerID, bytes: Int) {
+    mutating func begin(_ id: EventID, _ due: Uptime, _ timer: Router.Timers.LifetimeID, bytes: Int) {
         end(id)
         entries[id] = Snooze(due: due, timer: timer, bytes: bytes)
         self.bytes += bytes

@@ -28,47 +28,55 @@ extension Router {
         case awaited(EventName)
     }
 
-    typealias Timers = TimerQueue<Instant, Timer>
-    typealias LifetimeTimers = TimerQueue<Uptime, LifetimeTimer>
+    /// The timers on both clocks.
+    struct Timers {
+        typealias TimerID = TimerQueue<Instant, Timer>.TimerID
+        typealias LifetimeID = TimerQueue<Uptime, LifetimeTimer>.TimerID
 
-    mutating func armTimers() {
-        // The first check spares the search for an armed entry.
-        if timers.needsWakeUp(at: timers.next?.deadline), let moment = nextTimer()?.deadline,
-            timers.needsWakeUp(at: moment)
-        {
-            timers.askedForWakeUp(at: moment)
-            effects.append(.armTimer(moment))
-        }
-        if lifetimeTimers.needsWakeUp(at: lifetimeTimers.next?.deadline), let moment = nextLifetimeTimer()?.deadline,
-            lifetimeTimers.needsWakeUp(at: moment)
-        {
-            lifetimeTimers.askedForWakeUp(at: moment)
-            effects.append(.armLifetimeTimer(moment))
+        fileprivate var windows = TimerQueue<Instant, Timer>()
+        fileprivate var lifetimes = TimerQueue<Uptime, LifetimeTimer>()
+
+        /// Timers that are armed or stale.
+        var count: Int { windows.entries.count + lifetimes.entries.count }
+
+        mutating func schedule(_ timer: Timer, at moment: Instant) -> TimerID { windows.schedule(timer, at: moment) }
+        mutating func schedule(_ timer: LifetimeTimer, at moment: Uptime) -> LifetimeID {
+            lifetimes.schedule(timer, at: moment)
         }
     }
 
+    mutating func armTimers() {
+        // The first check spares the search for an armed entry.
+        let window = timers.windows.needsWakeUp(at: timers.windows.next?.deadline) ? nextTimer()?.deadline : nil
+        let lifetime =
+            timers.lifetimes.needsWakeUp(at: timers.lifetimes.next?.deadline) ? nextLifetimeTimer()?.deadline : nil
+        let isAsked = (timers.windows.askForWakeUp(at: window), timers.lifetimes.askForWakeUp(at: lifetime))
+        guard isAsked.0 || isAsked.1 else { return }
+        effects.append(.armTimer(isAsked.0 ? window : nil, lifetimes: isAsked.1 ? lifetime : nil))
+    }
+
     mutating func fireTimers(at now: Now) {
-        timers.wokeUp(at: now.instant)
-        lifetimeTimers.wokeUp(at: now.uptime)
+        timers.windows.wokeUp(at: now.instant)
+        timers.lifetimes.wokeUp(at: now.uptime)
         while let entry = nextTimer(), entry.deadline <= now.instant {
-            timers.removeNext()
+            timers.windows.removeNext()
             switch entry.timer {
             case .window(let slot): if let key = windows.key(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
             case .hold(let id): holdRanOut(id, entry.id, at: now)
-            case .grace(let id): graces.end(id, in: &owners)
+            case .grace(let id): screens.graces.end(id, in: &owners)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callTimedOut(call, at: now)
-            case .exclusiveTime: server.exclusiveTimeEnded(at: now.instant)
-            case .cooldown: server.cooldownEnded(at: now.instant)
-            case .summary: summaryTimerFired(at: now.instant)
+            case .exclusiveTime: banners.server.exclusiveTimeEnded(at: now.instant)
+            case .cooldown: banners.server.cooldownEnded(at: now.instant)
+            case .summary: banners.summaryTimerFired(at: now.instant)
             case .closedBanner(let id): endActionWait(id)
             // `startServer` runs after every input.
-            case .serverStart: server.startTimerFired()
-            case .digest: digests.retryTimerFired()
+            case .serverStart: banners.server.startTimerFired()
+            case .digest: quietPeriods.digests.retryTimerFired()
             }
         }
         while let entry = nextLifetimeTimer(), entry.deadline <= now.uptime {
-            lifetimeTimers.removeNext()
+            timers.lifetimes.removeNext()
             switch entry.timer {
             case .event(let id): expire(id)
             case .value(let topic): endValue(of: topic, .expired, at: now)
@@ -83,59 +91,61 @@ extension Router {
 
     // MARK: Stale entries
 
-    private func isArmed(_ entry: Timers.Entry) -> Bool {
+    private func isArmed(_ entry: TimerQueue<Instant, Timer>.Entry) -> Bool {
         switch entry.timer {
         case .window(let slot): windows.key(in: slot, armedBy: entry.id) != nil
-        case .hold(let id): holds[id].contains { $0.timer == entry.id }
-        case .grace(let id): graces.contains(id)
+        case .hold(let id): screens.holds[id].contains { $0.timer == entry.id }
+        case .grace(let id): screens.graces.contains(id)
         case .lease(let id): screens[id]?.leaseTimer == entry.id
-        case .call(let call): server.inFlight[call] != nil
-        case .exclusiveTime: server.exclusiveTimer == entry.id
-        case .cooldown: server.cooldownTimer == entry.id
+        case .call(let call): banners.server.inFlight[call] != nil
+        case .exclusiveTime: banners.server.exclusiveTimer == entry.id
+        case .cooldown: banners.server.cooldownTimer == entry.id
         case .summary: banners.summaryTimer == entry.id
-        case .closedBanner(let id): closedBanners[id]?.timer == entry.id
-        case .serverStart: server.startTimer == entry.id
-        case .digest: digests.retryTimer == entry.id
+        case .closedBanner(let id): banners.closed(id)?.timer == entry.id
+        case .serverStart: banners.server.startTimer == entry.id
+        case .digest: quietPeriods.digests.retryTimer == entry.id
         }
     }
 
-    private func isArmed(_ entry: LifetimeTimers.Entry) -> Bool {
+    private func isArmed(_ entry: TimerQueue<Uptime, LifetimeTimer>.Entry) -> Bool {
         switch entry.timer {
         case .event(let id): events[id]?.expiryTimer == entry.id
         case .value(let topic): values[topic]?.timer == entry.id
         case .mute(let topic): quietPeriods.muteTimer(of: topic) == entry.id
         case .pause: quietPeriods.pauseTimer == entry.id
-        case .snooze(let id): snoozes[id]?.timer == entry.id
-        case .awaited(let name): awaited.timer(of: name) == entry.id
+        case .snooze(let id): quietPeriods.snoozes[id]?.timer == entry.id
+        case .awaited(let name): names.awaited.timer(of: name) == entry.id
         }
     }
 
-    private mutating func nextTimer() -> Timers.Entry? {
-        while let entry = timers.next {
+    private mutating func nextTimer() -> TimerQueue<Instant, Timer>.Entry? {
+        while let entry = timers.windows.next {
             if isArmed(entry) { return entry }
-            timers.removeNext()
+            timers.windows.removeNext()
         }
         return nil
     }
 
-    private mutating func nextLifetimeTimer() -> LifetimeTimers.Entry? {
-        while let entry = lifetimeTimers.next {
+    private mutating func nextLifetimeTimer() -> TimerQueue<Uptime, LifetimeTimer>.Entry? {
+        while let entry = timers.lifetimes.next {
             if isArmed(entry) { return entry }
-            lifetimeTimers.removeNext()
+            timers.lifetimes.removeNext()
         }
         return nil
     }
 
     mutating func compactQueues() {
-        if timers.needsCompaction { timers.compact(keeping: timers.entries.filter { isArmed($0) }) }
-        if lifetimeTimers.needsCompaction {
-            lifetimeTimers.compact(keeping: lifetimeTimers.entries.filter { isArmed($0) })
+        if timers.windows.needsCompaction {
+            timers.windows.compact(keeping: timers.windows.entries.filter { isArmed($0) })
+        }
+        if timers.lifetimes.needsCompaction {
+            timers.lifetimes.compact(keeping: timers.lifetimes.entries.filter { isArmed($0) })
         }
     }
 
     /// Timers that are armed, and banners in the queue.
     var liveEntries: Int {
-        timers.entries.count { isArmed($0) } + lifetimeTimers.entries.count { isArmed($0) }
+        timers.windows.entries.count { isArmed($0) } + timers.lifetimes.entries.count { isArmed($0) }
             + banners.queuedCount
     }
 }
@@ -184,15 +194,18 @@ struct TimerQueue<Deadline: Comparable, Timer> {
         return id
     }
 
-    /// Asks for an earlier wake-up only: a timer that fires too early costs one wake-up and is armed again.
-    ///
-    /// - Returns: whether the shell must be asked.
+    /// An earlier wake-up only: a timer that fires too early costs one wake-up and is armed again.
     func needsWakeUp(at moment: Deadline?) -> Bool {
         guard let moment else { return false }
         return armed.map { moment < $0 } ?? true
     }
 
-    mutating func askedForWakeUp(at moment: Deadline) { armed = moment }
+    /// - Returns: whether the shell must be asked.
+    mutating func askForWakeUp(at moment: Deadline?) -> Bool {
+        guard needsWakeUp(at: moment) else { return false }
+        armed = moment
+        return true
+    }
 
     /// The shell has woken the router.
     mutating func wokeUp(at now: Deadline) {

@@ -34,46 +34,24 @@ public struct Router {
     var undecided = UndecidedEvents()
     /// Undecided events of earlier runs that are not restored yet.
     var unrestored = 0
-    var deduplicator: Deduplicator
     var retractable = RetractableEvents()
-    /// The newest event in memory with each `collapse`.
-    var collapsing: [CollapseKey: EventID] = [:]
-    /// Events that were replaced since the last `stored`, in case their successors cannot be stored.
-    var replacements: [Replacement] = []
-    /// Restored banners that are kept for events which may not be restored yet.
-    var restoredSuccessions: [CoalescingKey] = []
 
     /// What each program has of all this.
     var owners = Owners()
 
     // Standing and provisional claims.
     var screens: ScreenRegistry
-    var holds = Holds()
-    var graces = Graces()
 
     var quietPeriods = QuietPeriods()
-    var digests = Digests()
-    var snoozes = Snoozes()
     var values = LiveValues()
-    var tombstones = Tombstones()
-    /// This device, which names what has no global name of its own. Empty where it is not known.
-    public var device = "" {
-        didSet { ownSource = Origin.source(of: device) }
-    }
-    /// The source in the names that it gives.
-    private(set) var ownSource = ""
-    var awaited = AwaitedClaims()
+    var names: Names
 
     // Windows and banners.
     var windows = Windows()
     var banners = Banners()
-    var server = ServerCalls()
-    /// Banners that the server closed, for a button that is reported later.
-    var closedBanners: [BannerID: ClosedBanner] = [:]
 
     // Timers.
     var timers = Timers()
-    var lifetimeTimers = LifetimeTimers()
 
     var effects: [Effect] = []
     /// Most inputs have few effects, and an array that grows moves its elements.
@@ -101,11 +79,14 @@ public struct Router {
         bannerSettings = banners
         nextID = firstID
         screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
-        deduplicator = Deduplicator(
-            capacity: limits.globalIDs, byteCapacity: limits.globalIDBytes,
-            retention: limits.deduplicationTime)
+        names = Names(limits: limits)
     }
 
+    /// This device, which names what has no global name of its own. Empty where it is not known.
+    public var device: String {
+        get { names.device }
+        set { names.device = newValue }
+    }
     /// Events that have no outcome yet.
     public var undecidedCount: Int { undecided.total.count + unrestored }
     /// The bytes that they take. Those that are not restored yet count as short ones.
@@ -117,7 +98,7 @@ public struct Router {
     /// Whether the session is neither locked nor idle.
     public var isWatched: Bool { screens.isWatched }
     /// Whether no calls go to the notification server for a while, after several failures in a row.
-    public var isServerCircuitOpen: Bool { server.isCircuitOpen }
+    public var isServerCircuitOpen: Bool { banners.server.isCircuitOpen }
     /// Banners that wait to be sent to the notification server.
     public var waitingBanners: Int { banners.waitingCount }
     /// Whether the event is in memory: undecided, or shown and retractable.
@@ -126,14 +107,14 @@ public struct Router {
     /// whole router before a call that is not.
     public mutating func remembersInPlace(_ id: EventID) -> Bool { events.contains(id) }
     /// Whether something is kept until the next `Input.stored`, in case events cannot be stored.
-    public var awaitsStored: Bool { !replacements.isEmpty || digests.unstored != nil || awaited.hasTaken }
+    public var awaitsStored: Bool { names.awaitsStored || quietPeriods.digests.unstored != nil }
     /// All claims of events that have not come yet, in no particular order.
-    public var awaitedClaims: [AwaitedClaim] { awaited.all }
+    public var awaitedClaims: [AwaitedClaim] { names.awaited.all }
     /// How many these are.
-    public var awaitedCount: Int { awaited.count }
+    public var awaitedCount: Int { names.awaited.count }
     /// How much of the room for them is taken, in percent.
     public var awaitedFill: Int {
-        max(100 * awaited.count / limits.awaited, 100 * awaited.bytes / limits.awaitedBytes)
+        max(100 * names.awaited.count / limits.awaited, 100 * names.awaited.bytes / limits.awaitedBytes)
     }
     /// The unique name of the publisher of an event in memory.
     public func publisher(of id: EventID) -> String? { events[id]?.event.sender }
@@ -181,7 +162,7 @@ public struct Router {
 
     /// An event in memory that has no outcome yet, or is snoozed.
     public func undecided(_ id: EventID) -> Undecided? {
-        let isSnoozed = snoozes[id] != nil
+        let isSnoozed = quietPeriods.snoozes[id] != nil
         guard let tracked = events[id], tracked.isUndecided || isSnoozed else { return nil }
         return Undecided(
             event: tracked.event, accepted: tracked.accepted, window: max(.zero, tracked.deadline - tracked.accepted),
@@ -269,11 +250,7 @@ public struct Router {
         switch happening {
         case .restored(let events): restore(events, at: now)
         case .awaitedForgotten: forgetAwaited()
-        case .stored:
-            replacements = []
-            digests.stored()
-            awaited.stored()
-        case .notStored(let ids): dropUnstored(ids, at: now)
+        case .stored(let unstored): stored(except: unstored, at: now)
         case .forgotten(let ids): forget(ids, at: now)
         case .identified(let name, let program, let hasLeft): identify(name, as: program, hasLeft: hasLeft)
         case .peerLeft(let name): peerLeft(name, at: now)
@@ -282,10 +259,10 @@ public struct Router {
         case .scheduled(let active): setSchedules(active)
         case .desktopQuiet(let isQuiet): setDesktopQuiet(isQuiet)
         case .timerFired: fireTimers(at: now)
-        case .serverFound: server.serverFound(at: now.instant)
-        case .serverAppeared: serverAppeared(at: now)
-        case .serverVanished: serverVanished(at: now)
-        case .bannerSent(let call): if let key = server.inFlight[call]?.key { banners.callSent(key) }
+        case .server(.found): banners.server.serverFound(at: now.instant)
+        case .server(.ready): serverAppeared(at: now)
+        case .server(.gone): serverVanished(at: now)
+        case .bannerSent(let call): banners.callSent(call)
         case .bannerShown(let call, let id): bannerShown(call, id, at: now)
         case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
         case .bannerClosed(let id, let reason): bannerClosed(id, reason, at: now)
@@ -300,7 +277,7 @@ public struct Router {
         for (topic, isAttended) in screens.takeAttentionChanges() {
             effects.append(.screensChanged(topic, isAttended: isAttended))
         }
-        if snoozes.takeChange() { effects.append(.snoozesChanged) }
+        if quietPeriods.snoozes.takeChange() { effects.append(.changed(.snoozes)) }
         checkDigests()
         startServer(at: now)
         compactQueues()
@@ -312,7 +289,7 @@ public struct Router {
     /// A connection left the bus: its screens close, and its provisional claims come to nothing.
     private mutating func peerLeft(_ name: String, at now: Now) {
         closeScreens(of: name, at: now)
-        for id in holds.events(heldBy: name) { cancelHold(id, by: name, .left, at: now) }
+        for id in screens.holds.events(heldBy: name) { cancelHold(id, by: name, .left, at: now) }
         owners.left(name)
         sendBanners(at: now)
     }
@@ -323,7 +300,7 @@ public struct Router {
         self.routes = routes
         bannerSettings = banners
         followDesktop()
-        digests.checkLater()
+        quietPeriods.digests.checkLater()
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
         sendBanners(at: now)
     }

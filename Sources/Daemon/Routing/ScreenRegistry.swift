@@ -1,4 +1,5 @@
-/// The open screens, found by id, by owner, and by the topics they cover.
+/// What claims before it is asked, or holds: the open screens, found by id, by owner, and by the topics they cover;
+/// topic claims with a grace; and provisional claims.
 ///
 /// Only active screens are found by topic: those whose state suppresses, while the session is neither locked nor idle.
 struct ScreenRegistry {
@@ -18,6 +19,10 @@ struct ScreenRegistry {
     private var attended: Set<TopicPrefix> = []
     /// The topics that may be attended or not since then.
     private var doubtful: Set<TopicPrefix> = []
+    /// Provisional claims.
+    var holds = Holds()
+    /// Topic claims with a grace.
+    var graces = Graces()
 
     init(settings: ScreenSettings, firstID: ScreenID) {
         self.settings = settings
@@ -42,6 +47,12 @@ struct ScreenRegistry {
     func claimant(of topic: Topic) -> Screen? {
         guard isWatched, let id = claiming.first(covering: topic) else { return nil }
         return screens[id]
+    }
+
+    /// Who claims an event with this topic on arrival: a screen, or a topic claim with a grace.
+    func standingClaim(on topic: Topic) -> (claimant: String, form: ClaimForm)? {
+        if let screen = claimant(of: topic) { return (screen.owner, .screen) }
+        return graces.claimant(of: topic).map { ($0, .topic) }
     }
 
     /// The screens to ask about an event with this topic.

@@ -27,7 +27,7 @@ extension Router {
         /// The screens whose answers are awaited.
         var asked: [ScreenID] = []
         /// Armed while the event waits for the server, for the end of its lifetime.
-        fileprivate(set) var expiryTimer: LifetimeTimers.TimerID?
+        fileprivate(set) var expiryTimer: Timers.LifetimeID?
         /// Whether an earlier run accepted it.
         var isReplayed = false
         /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
@@ -81,21 +81,21 @@ extension Router {
     /// Takes in an event that has a place.
     mutating func keep(_ tracked: TrackedEvent) {
         events[tracked.event.id] = tracked
-        if let key = tracked.event.collapse { collapsing[key] = max(collapsing[key] ?? EventID(0), tracked.event.id) }
+        names.add(tracked.event)
     }
 
     /// Removes an event from memory. It must not have a place any more.
     mutating func forget(existing id: EventID) -> TrackedEvent {
         let tracked = events.remove(existing: id)
-        if tracked.isSnoozed { snoozes.end(id) }
-        if let key = tracked.event.collapse, collapsing[key] == id { collapsing[key] = nil }
+        if tracked.isSnoozed { quietPeriods.snoozes.end(id) }
+        names.remove(tracked.event)
         return tracked
     }
 
     /// Changes the place of an event. While it waits for the server, its lifetime may end.
     mutating func move(_ id: EventID, to place: TrackedEvent.Place) {
-        var timer: LifetimeTimers.TimerID?
-        if case .waiting = place { timer = lifetimeTimers.schedule(.event(id), at: events[existing: id].expires) }
+        var timer: Timers.LifetimeID?
+        if case .waiting = place { timer = timers.schedule(.event(id), at: events[existing: id].expires) }
         events[existing: id].place = place
         events[existing: id].expiryTimer = timer
     }
@@ -117,7 +117,7 @@ extension Router {
     /// Where an undecided event is; `nil` for any other event and for one that is not restored yet.
     public func progress(of id: EventID) -> Progress? {
         guard let tracked = events[id], tracked.isUndecided else { return nil }
-        if let hold = holds[id].first { return .held(by: hold.claimant) }
+        if let hold = screens.holds[id].first { return .held(by: hold.claimant) }
         switch tracked.place {
         case .window: return .window
         case .waiting(let key): return .waiting(delay(to: key))
@@ -137,10 +137,10 @@ extension Router {
     }
 
     private func delay(to key: CoalescingKey) -> BannerDelay? {
-        guard server.isServerThere else { return server.isServerFound ? .busy : .absent }
-        if server.isCircuitOpen { return .resting }
+        guard banners.server.isServerThere else { return banners.server.isServerFound ? .busy : .absent }
+        if banners.server.isCircuitOpen { return .resting }
         if key == .summary, banners.summaryTimer != nil { return .limited }
-        return server.allowsCall && banners[key]?.call == nil ? nil : .busy
+        return banners.server.allowsCall && banners[key]?.call == nil ? nil : .busy
     }
 }
 

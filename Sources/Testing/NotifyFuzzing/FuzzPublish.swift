@@ -80,7 +80,7 @@ private func route(_ publication: Publication) {
         firstID: EventID(1), oldestID: EventID(0))
     let start = Now(instant: Instant(microseconds: 0), uptime: Uptime(microseconds: 0))
     let late = Now(instant: Instant(microseconds: 600_000_000), uptime: Uptime(microseconds: 600_000_000))
-    _ = router.handle(.serverAppeared, at: start)
+    _ = router.handle(.server(.ready), at: start)
     _ = router.handle(.published(publication), at: start)
     for case .showBanner(let request) in router.handle(.timerFired, at: late) {
         let text = BannerText(request)

@@ -107,8 +107,8 @@ extension VirtualStage {
         server.become(serverState)
         switch (before, serverState) {
         case (.absent, .absent): break
-        case (.absent, _): feed(.serverAppeared)
-        case (_, .absent): feed(.serverVanished)
+        case (.absent, _): feed(.server(.ready))
+        case (_, .absent): feed(.server(.gone))
         case (_, _):
             for (request, newest) in waiting { ask(request, newest) }
             emptyInbox()

@@ -49,7 +49,7 @@ public struct VirtualStage {
     }
 
     private mutating func run() throws -> Recording {
-        if scenario.startsWithServer { feed(.serverAppeared) }
+        if scenario.startsWithServer { feed(.server(.ready)) }
         let end = scenario.end() + Self.epilogue
         var cues = scenario.cues()[...]
         while let next = [cues.first?.at, timer, lifetimeTimer, server.unanswered.first?.givenUpAt].compactMap(\.self)
@@ -169,12 +169,12 @@ public struct VirtualStage {
             recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.happening(.bannerClosed(id, .other)))
-        case .remove, .read, .keepAwaited, .dropAwaited, .screensChanged, .markRead, .quietChanged, .digestsChanged,
-            .snoozesChanged, .startServer, .keepBanner, .forgetBanner, .forgetAllBanners:
+        case .remove, .read, .keepAwaited, .dropAwaited, .screensChanged, .markRead, .startServer, .keepBanner,
+            .changed:
             break
-        case .armTimer(let moment): timer = .microseconds(moment.microseconds - Duration.windowsEpoch)
-        case .armLifetimeTimer(let moment):
-            lifetimeTimer = .microseconds(moment.microseconds - Duration.lifetimesEpoch)
+        case .armTimer(let moment, let lifetime):
+            if let moment { timer = .microseconds(moment.microseconds - Duration.windowsEpoch) }
+            if let lifetime { lifetimeTimer = .microseconds(lifetime.microseconds - Duration.lifetimesEpoch) }
         }
     }
 

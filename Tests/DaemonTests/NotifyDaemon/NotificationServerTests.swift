@@ -149,7 +149,7 @@ final class NotificationServerTests {
         server.onInput = { inputs.append($0) }
         server.ownerChanged(to: "")
         #expect(server.holder == nil)
-        guard case .serverVanished? = inputs.first else {
+        guard case .server(.gone)? = inputs.first else {
             Issue.record("The server's departure was expected, not \(inputs)")
             return
         }
@@ -381,8 +381,8 @@ final class NotificationServerTests {
         var words: [String] = []
         server.onInput = { input in
             switch input {
-            case .serverFound: words.append("found")
-            case .serverAppeared: words.append("ready")
+            case .server(.found): words.append("found")
+            case .server(.ready): words.append("ready")
             default: break
             }
         }

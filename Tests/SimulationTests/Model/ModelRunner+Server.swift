@@ -6,10 +6,10 @@ extension ModelRunner {
         switch step {
         case .serverAppears:
             restartServer()
-            try both(.serverAppeared)
+            try both(.server(.ready))
         case .serverVanishes:
             restartServer()
-            try both(.serverVanished)
+            try both(.server(.gone))
         case .serverIsPrompt(let flag): isPrompt = flag
         case .callsLeave(let flag): callsLeave = flag
         case .answer(let pick, let answer):

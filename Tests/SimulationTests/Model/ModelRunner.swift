@@ -100,7 +100,7 @@ struct ModelRunner {
             events[label] = id
             // A repeat was kept when it came first.
             guard observed.count > 1 else { break }
-            if extras.isNotKept { try drop(id, callsBefore: before) } else { try both(.stored) }
+            if extras.isNotKept { try drop(id, callsBefore: before) } else { try both(.stored(except: [])) }
         case .claim(let label, let peer): try both(.claimed(event(label), by: peer))
         case .claimNamed(let name, let kind, let time, let peer):
             try both(namedClaim(name, kind, time, by: peer))
@@ -192,7 +192,7 @@ struct ModelRunner {
         isCountAwaited = false
         let observed = try both(.digestsCounted(DigestCount(count == .outdated ? [] : router.dueDigests, result)))
         guard case .reply(.accepted(let id)) = observed.first else { return }
-        if count == .unkept { try drop(id, callsBefore: before) } else { try both(.stored) }
+        if count == .unkept { try drop(id, callsBefore: before) } else { try both(.stored(except: [])) }
     }
 
     /// The shell does not make the calls of a turn that could not be kept, and says so.
@@ -201,7 +201,7 @@ struct ModelRunner {
         unsent.removeSubrange(callsBefore...)
         ledger.drop(id)
         muted[id] = nil
-        try both(.notStored([id]))
+        try both(.stored(except: [id]))
         for (call, _) in unmade { try fail(call, .notAsked) }
     }
 
@@ -263,8 +263,9 @@ struct ModelRunner {
         var newCalls = expected.calls[...]
         for effect in effects {
             switch effect {
-            case .armTimer(let moment): armed = moment
-            case .armLifetimeTimer(let moment): armedLifetime = moment
+            case .armTimer(let moment, let lifetime):
+                armed = moment ?? armed
+                armedLifetime = lifetime ?? armedLifetime
             case .showBanner(let request):
                 unsent.append(
                     (Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces), request))
@@ -276,9 +277,7 @@ struct ModelRunner {
             case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
             case .countDigests: isCountAwaited = true
             case .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
-                .quietChanged, .snoozesChanged,
-                .digestsChanged, .markRead, .startServer, .keepBanner, .forgetBanner,
-                .forgetAllBanners:
+                .markRead, .startServer, .keepBanner, .changed:
                 break
             }
         }

@@ -57,12 +57,11 @@ enum Observed: Equatable, CustomStringConvertible {
         case .remove(let removal, let version, let isNews):
             self = .remove(
                 removal.topic.description, removal.id, removal.cause, leaving: version?.published, isNews: isNews)
-        case .quietChanged: self = .quietChanged
+        case .changed(.quiet): self = .quietChanged
         case .countDigests: self = .countDigests
         case .markRead(let topic, let last, let peer, let form):
             self = .markRead(topic.description, last, by: peer, form)
-        case .armTimer, .armLifetimeTimer, .digestsChanged, .snoozesChanged, .startServer, .keepBanner, .forgetBanner,
-            .forgetAllBanners:
+        case .armTimer, .changed, .startServer, .keepBanner:
             return nil
         }
     }

@@ -25,21 +25,22 @@ extension Router {
             ("bytes of shown events", retractable.bytes, limits.retractableBytes),
             ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
-            ("graces", graces.count, limits.graces),
-            ("provisional claims", holds.count, limits.holds),
-            ("bytes of awaited events", awaited.bytes, limits.awaitedBytes),
+            ("graces", screens.graces.count, limits.graces),
+            ("provisional claims", screens.holds.count, limits.holds),
+            ("bytes of awaited events", names.awaited.bytes, limits.awaitedBytes),
             ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
-            ("removals", tombstones.count, limits.removals),
+            ("removals", values.removals.count, limits.removals),
             ("shown events", retractable.count, limits.retractableEvents),
-            ("snoozed events", snoozes.count, limits.snoozes),
-            ("owed digests", digests.owed.count, limits.digests), ("awaited events", awaited.count, limits.awaited),
+            ("snoozed events", quietPeriods.snoozes.count, limits.snoozes),
+            ("owed digests", quietPeriods.digests.owed.count, limits.digests),
+            ("awaited events", names.awaited.count, limits.awaited),
             ("events", events.count, limits.undecidedEvents + limits.retractableEvents + limits.snoozes),
-            ("global ids", deduplicator.count, limits.globalIDs),
-            ("timed-out calls", server.timedOut.count, limits.timedOutCalls),
-            ("calls", server.inFlight.count, CircuitBreaker.maximumInFlight),
+            ("global ids", names.deduplicator.count, limits.globalIDs),
+            ("timed-out calls", banners.server.timedOut.count, limits.timedOutCalls),
+            ("calls", banners.server.inFlight.count, CircuitBreaker.maximumInFlight),
             (
                 "banners", banners.count,
-                undecided.total.count + snoozes.count + banners.keys.count + server.inFlight.count
+                undecided.total.count + quietPeriods.snoozes.count + banners.keys.count + banners.server.inFlight.count
             ),
         ]
         for (name, size, limit) in sizes where size > limit { return "\(name): \(size) of \(limit)" }
@@ -54,14 +55,14 @@ extension Router {
         if undecided.total.bytes != bytes { return "the bytes of undecided events" }
         let shares = owners.shares.values
         if shares.reduce(0, { $0 + $1.undecided.bytes }) != bytes { return "the bytes of events by program" }
-        if shares.reduce(0, { $0 + $1.awaited.bytes }) != awaited.bytes {
+        if shares.reduce(0, { $0 + $1.awaited.bytes }) != names.awaited.bytes {
             return "the bytes of awaited events by program"
         }
         for (name, total, sum) in [
             ("undecided events", undecided.total.count, shares.reduce(0) { $0 + $1.undecided.count }),
-            ("awaited events", awaited.count, shares.reduce(0) { $0 + $1.awaited.count }),
-            ("provisional claims", holds.count, shares.reduce(0) { $0 + $1.holds }),
-            ("graces", graces.count, shares.reduce(0) { $0 + $1.graces }),
+            ("awaited events", names.awaited.count, shares.reduce(0) { $0 + $1.awaited.count }),
+            ("provisional claims", screens.holds.count, shares.reduce(0) { $0 + $1.holds }),
+            ("graces", screens.graces.count, shares.reduce(0) { $0 + $1.graces }),
             ("screens", screens.count, shares.reduce(0) { $0 + $1.screens }),
         ] where total != sum {
             return "\(name) by program: \(sum) of \(total)"
@@ -78,7 +79,9 @@ extension Router {
             case .waiting, .inFlight, .shown: counts.banner += 1
             case .held, .gone, .snoozed: break
             }
-            if tracked.isSnoozed != (snoozes[tracked.event.id] != nil) { return "the table of snoozed events" }
+            if tracked.isSnoozed != (quietPeriods.snoozes[tracked.event.id] != nil) {
+                return "the table of snoozed events"
+            }
             counts.questions += tracked.asked.count
             if !tracked.asked.isEmpty, !tracked.isUndecided {
                 return "event \(tracked.event.id) is decided and still asked about"
@@ -89,12 +92,14 @@ extension Router {
         let questions = screens.all.reduce(0) { $0 + $1.asked.count }
         if counts.questions != questions { return "screens have \(questions) questions, events \(counts.questions)" }
         let collapsing = events.values.filter { $0.event.collapse != nil }.map(\.event)
-        if Set(collapsing.compactMap(\.collapse)).count != self.collapsing.count { return "the table of collapses" }
-        for event in collapsing where self.collapsing[event.collapse!] != event.id {
+        if Set(collapsing.compactMap(\.collapse)).count != names.collapsing.count { return "the table of collapses" }
+        for event in collapsing where names.collapsing[event.collapse!] != event.id {
             return "event \(event.id) was not replaced"
         }
         if banners.all.filter({ $0.id != nil }).count != banners.keys.count { return "the numbers of banners" }
-        if banners.all.filter({ $0.call != nil }).count != server.inFlight.count { return "the calls of banners" }
+        if banners.all.filter({ $0.call != nil }).count != banners.server.inFlight.count {
+            return "the calls of banners"
+        }
         for key in banners.orderedKeys {
             if let id = banners[existing: key].id, banners.keys[id] != key {
                 return "banner \(id) is known as another's"
@@ -120,13 +125,15 @@ extension Router {
     private func bannerThatIsStuck() -> String? {
         for key in banners.orderedKeys {
             let banner = banners[existing: key]
-            if let successor = banner.successor, events[successor]?.window != key, !restoredSuccessions.contains(key) {
+            if let successor = banner.successor, events[successor]?.window != key,
+                !banners.restoredSuccessions.contains(key)
+            {
                 return "a banner is kept for event \(successor), which has left its window"
             }
             if banner.count == 0, banner.call == nil, banner.successor == nil || banner.id == nil {
                 return "a banner of claimed events stays"
             }
-            guard server.allowsCall, banner.call == nil, banner.needsCall else { continue }
+            guard banners.server.allowsCall, banner.call == nil, banner.needsCall else { continue }
             if key != .summary || banners.summaryTimer == nil { return "a banner waits for nothing" }
         }
         return nil
@@ -138,13 +145,14 @@ extension Router {
         let tables: [(String, Int)] = [
             ("undecided events", undecided.total.count), ("programs and connections", owners.isEmpty ? 0 : 1),
             ("screens", screens.count),
-            ("holds", holds.count), ("graces", graces.count),
-            ("grace index", graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount), ("values", values.count),
-            ("windows", windows.count), ("snoozed events", snoozes.count),
-            ("owed digests", digests.owed.count), ("replacements", replacements.count),
-            ("awaited events", awaited.count),
-            ("banners", banners.count), ("numbers", banners.keys.count), ("calls", server.inFlight.count),
-            ("timed-out calls", server.timedOut.count), ("entries", liveEntries),
+            ("holds", screens.holds.count), ("graces", screens.graces.count),
+            ("grace index", screens.graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount),
+            ("values", values.count),
+            ("windows", windows.count), ("snoozed events", quietPeriods.snoozes.count),
+            ("owed digests", quietPeriods.digests.owed.count), ("replacements", names.replacements.count),
+            ("awaited events", names.awaited.count),
+            ("banners", banners.count), ("numbers", banners.keys.count), ("calls", banners.server.inFlight.count),
+            ("timed-out calls", banners.server.timedOut.count), ("entries", liveEntries),
         ]
         for (name, count) in tables where count > 0 { return "\(count) left in \(name)" }
         for tracked in events.values {

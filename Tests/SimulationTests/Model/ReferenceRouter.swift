@@ -254,20 +254,20 @@ struct ReferenceRouter {
         case .desktopQuiet(let isQuiet): desktop(isQuiet)
         case .timerFired: doWhatIsDue()
         // Scripts have servers that are ready at once.
-        case .serverFound: break
-        case .serverAppeared: serverAppeared()
-        case .serverVanished: serverVanished()
+        case .server(.found): break
+        case .server(.ready): serverAppeared()
+        case .server(.gone): serverVanished()
         case .bannerSent(let call): bannerSent(call)
         case .bannerShown(let call, let number): bannerShown(call, number)
         case .bannerFailed(let call, let failure): bannerFailed(call, failure)
         case .bannerClosed(let number, let reason): bannerClosed(number, reason)
         case .actionInvoked(let number, let action): actionInvoked(number, action)
         case .reconfigured: preconditionFailure("a configuration comes by name")
-        case .stored:
+        case .stored(let ids) where ids.isEmpty:
             replaced = []
             toldDigests = nil
             come = []
-        case .notStored(let ids):
+        case .stored(except: let ids):
             drop(ids)
             awaitAgain(ids)
             takeBackDigests(ids)

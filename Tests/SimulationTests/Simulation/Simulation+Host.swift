@@ -109,9 +109,9 @@ extension Simulation: NotificationLink {
         _ answer: @escaping (Result<BannerID?, BusFailure>) -> Void
     ) {
         let router = daemon!.router
-        let key = router.server.inFlight[request.call]?.key
-        let carried = Array(key.flatMap { router.banners[$0]?.inFlight } ?? SortedIDs())
-        let shown = Array(key.flatMap { router.banners[$0]?.shown } ?? SortedIDs())
+        let banner = router.banners.banner(of: request.call)
+        let carried = Array(banner?.inFlight ?? SortedIDs())
+        let shown = Array(banner?.shown ?? SortedIDs())
         guard !life.isOver else { return }
         witness.asked(request, carried: carried, at: now.instant)
         var all = SortedIDs()

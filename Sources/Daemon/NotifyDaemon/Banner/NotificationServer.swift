@@ -99,7 +99,7 @@ final class NotificationServer {
             queued = []
             inherited = []
             shell = nil
-            onInput(.serverVanished)
+            onInput(.server(.gone))
             if wasKnown {
                 onChange()
                 if name.isEmpty { logger.record(.serverLeft) }
@@ -114,7 +114,7 @@ final class NotificationServer {
         hasLoggedUnknownAction = false
         isSilent = false
         unanswered = UnansweredCalls()
-        onInput(.serverFound)
+        onInput(.server(.found))
         link.askForCapabilities(of: candidate, within: Self.timeout) { [unowned self] answer in
             guard self.candidate == candidate else { return }
             self.candidate = nil
@@ -127,7 +127,7 @@ final class NotificationServer {
             logger.record(
                 .server,
                 ["server": "\(candidate)", "capabilities": "\(capabilities.sorted().joined(separator: ","))"])
-            onInput(.serverAppeared)
+            onInput(.server(.ready))
             onChange()
         }
     }

@@ -81,7 +81,7 @@ struct Simulation {
             }
         }
         let order = acts.indices.sorted { (acts[$0].time, acts[$0].rank, $0) < (acts[$1].time, acts[$1].rank, $1) }
-        feed(.serverAppeared, at: Instant(microseconds: 0))
+        feed(.server(.ready), at: Instant(microseconds: 0))
         for index in order {
             let now = Instant(microseconds: acts[index].time)
             // Inputs are handled before timers: a claim at the deadline is in time.
@@ -152,11 +152,9 @@ struct Simulation {
             inbox.append(.bannerSent(request.call))
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
-        case .armTimer(let moment): timer = moment
+        case .armTimer(let moment, _): timer = moment ?? timer
         case .announce, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
-            .markRead, .quietChanged, .digestsChanged, .countDigests, .snoozesChanged, .startServer, .keepBanner,
-            .forgetBanner,
-            .forgetAllBanners, .armLifetimeTimer:
+            .markRead, .countDigests, .startServer, .keepBanner, .changed:
             break
         }
     }
