@@ -5,10 +5,12 @@ import Testing
 struct ContributingTests {
     @Test(arguments: ["CONTRIBUTING.md", "README.md", "docs/design.md"])
     func everyFileThatIsNamedIsThere(_ document: String) throws {
+        let text = try Project.text(document)
         let path = /`((?:Sources|Tests|docs|systemd|python)\/[^`<\s]+)[^`]*`/
-        for match in try Project.text(document).matches(of: path) {
-            let isThere = FileManager.default.fileExists(atPath: Project.path(String(match.1)))
-            #expect(isThere, "\(document) names \(match.1), which is not there")
+        let link = /(?m)^\[[^\]]+\]: ([A-Za-z]\S+)$/
+        for file in text.matches(of: path).map(\.1) + text.matches(of: link).map(\.1) {
+            let isThere = FileManager.default.fileExists(atPath: Project.path(String(file)))
+            #expect(isThere, "\(document) names \(file), which is not there")
         }
     }
 
@@ -19,14 +21,17 @@ struct ContributingTests {
         }
     }
 
-    /// The table of the path of a push: a row names a file, and functions in it.
+    /// The table of the path of a push: a row names a file, whose path is at the end of the page, and functions in it.
     @Test func thePathOfAPushIsThatOfTheCode() throws {
         let text = try Project.text("CONTRIBUTING.md")
         var files: Set<Substring> = []
         var functions = 0
-        for row in text.matches(of: /(?m)^\| `(Sources\/[^`]+\.swift)` \| ([^|]+) \|/) {
-            files.insert(row.1)
-            let source = try Project.text(String(row.1))
+        let paths = Dictionary(
+            text.matches(of: /(?m)^\[(.+)\]: (.+)$/).map { ($0.1, $0.2) }, uniquingKeysWith: { first, _ in first })
+        for row in text.matches(of: /(?m)^\| \[([^\]]+\.swift)\] \| ([^|]+) \|/) {
+            let path = try #require(paths[row.1], "there is no path of \(row.1)")
+            files.insert(path)
+            let source = try Project.text(String(path))
             for name in row.2.matches(of: /`(\w+)`/).map(\.1) {
                 functions += 1
                 let isThere = ["func \(name)(", "func \(name)<", "let \(name):"].contains { source.contains($0) }
