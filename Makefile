@@ -44,8 +44,7 @@ STRIP ?= -s
 
 # The browser extension.
 EXTENSION := manifest.json background.js page.js popup.html popup.css popup.js $(foreach size,16 32 48 128,icons/$(size).png)
-PACK := /usr/bin/python3 -m zipfile -c
-PACKED := $(filter-out icons/%,$(EXTENSION)) icons
+PACK := $(CURDIR)/packaging/pack
 
 # What is installed, each list in one folder. A new program is added to these and to debian/*.install, which a test compares
 # with them.
@@ -123,7 +122,8 @@ demo-link: ## Play the story of three linked devices and a broker that is killed
 
 release: ## Build what "make install" installs
 	.ci/packages build
-	$(SWIFT) build $(RELEASE)
+	# One by one: a build of everything includes products of other packages, not all of which can be linked statically.
+	$(call products,$(PROGRAMS),$(RELEASE))
 	# Nothing in the environment may end what users run.
 	! grep -q NOTIFYD_FAILPOINT .build/release/notifyd
 	# Another version of the compiler may have another version of ICU.
@@ -137,7 +137,7 @@ install-files: ## Install what is built already: make release && sudo make insta
 	for name in $(PROGRAMS); do $(INSTALL) -D $(STRIP) -m 755 "$(BUILT)/$$name" "$(DESTDIR)$(BIN_DIR)/$$name" || exit; done
 	for file in $(EXTENSION); do $(INSTALL) -D -m 644 "browser/$$file" "$(DESTDIR)$(EXTENSION_DIR)/$$file" || exit; done
 	# The same in one file, for Firefox. It is packed elsewhere: root may be the one who installs, and leaves no files here.
-	folder=$$(mktemp -d) && (cd browser && $(PACK) "$$folder/notifyd.xpi" $(PACKED)) && \
+	folder=$$(mktemp -d) && (cd browser && $(PACK) "$$folder/notifyd.xpi" $(EXTENSION)) && \
 	    $(INSTALL) -D -m 644 "$$folder/notifyd.xpi" '$(DESTDIR)$(EXTENSION_DIR).xpi' && rm -r "$$folder"
 	for file in $(UNITS); do $(INSTALL) -D -m 644 "systemd/$$file" "$(DESTDIR)$(UNIT_DIR)/$$file" || exit; done
 	$(INSTALL) -d '$(DESTDIR)$(DBUS_DIR)/services' '$(DESTDIR)$(DBUS_DIR)/interfaces'
@@ -198,8 +198,7 @@ wheel: ## Build the Python package into .build/wheel, without the network
 
 browser: ## Pack the browser extension into .build/browser, for Chromium and for Firefox
 	mkdir -p .build/browser
-	rm -f .build/browser/notifyd.zip
-	cd browser && $(PACK) ../.build/browser/notifyd.zip $(PACKED)
+	cd browser && $(PACK) ../.build/browser/notifyd.zip $(EXTENSION)
 	cp .build/browser/notifyd.zip .build/browser/notifyd.xpi
 
 deb: release ## Build the Debian packages into .build/deb
@@ -213,8 +212,20 @@ deb: release ## Build the Debian packages into .build/deb
 	lintian --fail-on error,warning --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog \
 	    --allow-root .build/deb/notifyd.changes
 
-deb-test: deb ## Install the Debian packages into a fresh root, and let calls start notifyd there
-	debian/tests/fresh-root .build/deb
+deb-test: deb ## Install the Debian packages into fresh roots of Debian 12 and 13, and run them there; needs root
+	debian/tests/fresh-root .build/deb bookworm trixie
+
+VERSION := $(shell sed -n 's/.*projectVersion = "\(.*\)"/\1/p' Sources/Common/NotifyVersion/Version.swift)
+
+# All that is made has the time of the version.
+dist: export SOURCE_DATE_EPOCH ?= $(shell date --date="$$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%s)
+dist: deb wheel browser ## Make a release in .build/dist: tarball, packages, wheel, extension, licences, checksums
+	.ci/packages dist
+	packaging/dist '$(VERSION)'
+
+dist-test: ## Install the RPMs and the package of Arch that .build/dist makes into empty roots; needs root
+	.ci/packages dist-test
+	packaging/test '$(VERSION)'
 
 ##@ Develop
 

@@ -1,0 +1,82 @@
+#!/bin/bash
+# The tarball of a release: the same programs make the same bytes, install.sh installs what "make install" does and removes all
+# of it, and a missing library is named with its package.
+
+source "$(dirname "$0")/rig.bash"
+rig_begin "$@"
+needs make make readelf binutils ldd libc-bin
+SOURCES=$(cd "$RIGS/../../.." && pwd)
+export SOURCE_DATE_EPOCH=1700000000 STRIP=
+
+# Only notifyctl is run, for its completions.
+mkdir "$T/built"
+for program in notifyd notifyd-browser notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush; do
+    cp /bin/true "$T/built/$program"
+done
+cp "$PRODUCTS/notifyctl" "$T/built"
+
+mkdir "$T/one" "$T/two"
+for folder in one two; do
+    "$SOURCES/packaging/tarball" "$T/built" "$T/$folder/notifyd-9.tar" > "$T/tarball.log" 2>&1 || fail "there is no tarball"
+done
+cmp -s "$T/one/notifyd-9.tar" "$T/two/notifyd-9.tar" || fail "two tarballs of the same programs differ"
+ok "the same programs make the same tarball"
+
+tar -xf "$T/one/notifyd-9.tar" -C "$T"
+install_sh() { sh "$T/notifyd-9/install.sh" "$@" > "$T/install.log" 2>&1; }
+
+# --- it installs, and removes
+
+install_sh --user || fail "install.sh --user fails"
+make --no-print-directory -C "$SOURCES" install-files PREFIX="$HOME/.local" DESTDIR="$T/made" BUILT="$T/built" > "$T/make.log" 2>&1
+diff -r --exclude=install.sh --exclude=installed "$T/made$HOME/.local" "$HOME/.local" > "$T/difference.log" ||
+    fail "install.sh installs other files than make install"
+ok "install.sh --user installs what make install does"
+
+old=$HOME/.local/share/notifyd/of-an-older-version
+touch "$old"
+echo "$old" >> "$HOME/.local/share/notifyd/installed"
+install_sh --user || fail "it cannot be installed again"
+[ ! -e "$old" ] || fail "what the new version has not is still there"
+ok "a newer version takes the place of an older one"
+
+echo mine > "$HOME/.local/bin/mine"
+sh "$HOME/.local/share/notifyd/install.sh" --user --uninstall > "$T/install.log" 2>&1 || fail "it cannot be removed"
+equal "all of it is removed, and nothing else" "$HOME/.local/bin/mine" "$(find "$HOME/.local" -type f)"
+[ ! -d "$HOME/.local/share" ] || fail "folders that were made for it are left"
+rm "$HOME/.local/bin/mine"
+
+status=0
+install_sh --prefix there || status=$?
+equal "a prefix that is not absolute is refused" "64 install.sh: the folder must begin with '/'; it is 'there'" \
+    "$status $(cat "$T/install.log")"
+
+# --- what is missing is named
+
+mkdir "$T/bin"
+# lacks PROGRAM LIBRARY: ldd finds all but this.
+lacks() {
+    printf '#!/bin/sh\n[ "${1##*/}" != %s ] || echo "	%s => not found"\n' "$1" "$2" > "$T/bin/ldd"
+    chmod 755 "$T/bin/ldd"
+}
+lacks notifyd-mqtt libmosquitto.so.1
+PATH=$T/bin:$PATH install_sh --prefix "$T/elsewhere" || fail "without the link's library nothing is installed"
+equal "a library is named with its package" \
+    "libmosquitto.so.1 is missing, which notifyd-mqtt needs. Its package is called: libmosquitto1 on Debian and Ubuntu mosquitto on Fedora mosquitto on Arch libmosquitto1 on openSUSE" \
+    "$(head -n 5 "$T/install.log" | tr -s '\n ' ' ' | sed 's/ $//')"
+[ -e "$T/elsewhere/bin/notifyd" ] || fail "the programs that have all they need are not installed"
+lacks notifyd libsqlite3.so.0
+status=0
+PATH=$T/bin:$PATH install_sh --prefix "$T/nowhere" || status=$?
+equal "nothing is installed if notifyd cannot run" "69 no" "$status $([ -e "$T/nowhere" ] && echo yes || echo no)"
+
+# --- every component has its licence
+
+mkdir -p "$T/copy/packaging" "$T/copy/debian"
+cp "$SOURCES/packaging/bill" "$T/copy/packaging"
+cp "$SOURCES/debian/copyright" "$T/copy/debian"
+cp "$SOURCES/Package.resolved" "$T/copy"
+"$T/copy/packaging/bill" --check || fail "debian/copyright does not say all"
+sed -i 's|/swift-log"|/swift-logs"|' "$T/copy/Package.resolved"
+equal "a component without a licence in debian/copyright is found" \
+    "swift-logs is in Package.resolved and not in debian/copyright" "$("$T/copy/packaging/bill" --check 2>&1 | head -n 1)"

@@ -1,0 +1,213 @@
+#!/bin/sh
+# Installs notifyd from the folder that this script is in, or removes it.
+
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+tree=$here/tree
+home=${HOME:-/nonexistent}
+
+usage() {
+    cat << 'TEXT'
+usage: install.sh [--user | --prefix DIR] [--uninstall]
+
+  --user         install for yourself, in ~/.local; this needs no root
+  --prefix DIR   install in DIR, such as /usr/local or /opt/notifyd
+  --uninstall    remove what was installed there
+
+Without --user and --prefix, root installs in /usr/local, and anybody else as
+with --user.
+TEXT
+}
+
+fail() {
+    printf 'install.sh: %s\n' "$1" >&2
+    exit "${2:-1}"
+}
+
+# Each shared library that a program needs, and what its package is called on Debian and Ubuntu, Fedora, Arch and openSUSE.
+libraries='
+libcrypto.so.3 libssl3 openssl-libs openssl libopenssl3
+libdbus-1.so.3 libdbus-1-3 dbus-libs dbus libdbus-1-3
+libgcc_s.so.1 libgcc-s1 libgcc gcc-libs libgcc_s1
+libmosquitto.so.1 libmosquitto1 mosquitto mosquitto libmosquitto1
+libpcre2-8.so.0 libpcre2-8-0 pcre2 pcre2 libpcre2-8-0
+libsqlite3.so.0 libsqlite3-0 sqlite-libs sqlite libsqlite3-0
+libssl.so.3 libssl3 openssl-libs openssl libopenssl3
+libstdc++.so.6 libstdc++6 libstdc++ gcc-libs libstdc++6
+libsystemd.so.0 libsystemd0 systemd-libs systemd-libs libsystemd0
+libwayland-client.so.0 libwayland-client0 libwayland-client wayland libwayland-client0
+libxcb.so.1 libxcb1 libxcb libxcb libxcb1
+libz.so.1 zlib1g zlib-ng-compat zlib libz1
+'
+
+prefix=''
+action=install
+while [ $# -gt 0 ]; do
+    case $1 in
+        --user) prefix=$home/.local ;;
+        --prefix)
+            [ $# -ge 2 ] || fail '--prefix needs a folder' 64
+            prefix=$2
+            shift
+            ;;
+        --prefix=*) prefix=${1#--prefix=} ;;
+        --uninstall) action=uninstall ;;
+        -h | --help)
+            usage
+            exit
+            ;;
+        *)
+            usage >&2
+            exit 64
+            ;;
+    esac
+    shift
+done
+if [ -z "$prefix" ]; then
+    if [ "$(id -u)" -eq 0 ]; then prefix=/usr/local; else prefix=$home/.local; fi
+fi
+prefix=${prefix%/}
+case $prefix in
+    /*) ;;
+    *) fail "the folder must begin with '/'; it is '$prefix'" 64 ;;
+esac
+# Units and sed would read these in their own way.
+case $prefix in
+    *[[:space:]\|\&\\%\"\'\$]*) fail "the folder must not have spaces or any of | & \\ % \" ' \$ in its name; it is '$prefix'" 64 ;;
+esac
+# Packages are made below another root.
+root=${DESTDIR:-}
+list=$prefix/share/notifyd/installed
+
+# systemd looks for units of the user in a home directory's share, and of everybody in lib.
+case $prefix in
+    "$home"/*) mine=yes ;;
+    *) mine=no ;;
+esac
+manager() {
+    [ -z "$root" ] && [ $mine = yes ] && command -v systemctl > /dev/null && systemctl --user "$@" > /dev/null 2>&1
+}
+
+# remove [KEEP]: removes what is installed there, but for the files that KEEP lists. The list has files and, with a "/" at their
+# end, the folders that were made for them.
+remove() {
+    [ -e "$root$list" ] || return 0
+    LC_ALL=C sort -r "$root$list" | grep -v -x -F -f "${1:-/dev/null}" | while read -r path; do
+        case $path in
+            # The files in it are gone by now. One that has something else in it stays.
+            */) rmdir "$root$path" 2> /dev/null || true ;;
+            *) rm -f "$root$path" ;;
+        esac
+    done
+}
+
+if [ $action = uninstall ]; then
+    [ -e "$root$list" ] || fail "nothing is installed in $prefix: there is no $list"
+    manager disable --now notifyd notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush || true
+    remove
+    manager daemon-reload || true
+    echo "Removed from $prefix. Your events, settings and keys are still in ~/.local/state/notifyd and ~/.config/notifyd."
+    exit
+fi
+
+[ -x "$tree/bin/notifyd" ] || fail "the folder 'tree' must be beside install.sh; unpack the whole archive"
+
+# --- what the programs need
+
+if [ -z "$root" ]; then
+    lacking=$(for program in "$tree"/bin/*; do
+        ldd "$program" 2>&1 | sed -n "s|^[[:space:]]*\([^ ]*\) => not found.*|\1 ${program##*/}|p
+            s|.*version .\(GLIBC[A-Z]*_[0-9.]*\).* not found.*|\1 ${program##*/}|p"
+    done | sort -u)
+    for library in $(printf '%s\n' "$lacking" | cut -d' ' -f1 | sort -u); do
+        programs=$(printf '%s\n' "$lacking" | sed -n "s|^$library ||p" | tr '\n' ' ' | sed 's/ $//; s/ /, /g')
+        case $library in
+            GLIBC*) echo "The C library of this system is too old: $programs needs ${library}. Debian 12 has it, and what came after." ;;
+            *)
+                echo "$library is missing, which $programs needs. Its package is called:"
+                printf '%s\n' "$libraries" | grep "^$library " | while read -r _ debian fedora arch suse; do
+                    printf '    %-20s on Debian and Ubuntu\n    %-20s on Fedora\n    %-20s on Arch\n    %-20s on openSUSE\n' \
+                        "$debian" "$fedora" "$arch" "$suse"
+                done
+                ;;
+        esac
+    done >&2
+    case " $(printf '%s\n' "$lacking" | cut -d' ' -f2 | tr '\n' ' ')" in
+        *' notifyd '* | *' notifyctl '*) fail 'nothing was installed' 69 ;;
+    esac
+    "$tree/bin/notifyctl" --version > /dev/null || fail "the programs do not run on this machine, which is a $(uname -m)" 69
+fi
+
+# --- the files
+
+new=$(mktemp)
+trap 'rm -f "$new"' EXIT
+make_folder() {
+    [ -n "$1" ] && [ ! -d "$root$1" ] || return 0
+    make_folder "${1%/*}"
+    mkdir "$root$1"
+    printf '%s/\n' "$1" >> "$new"
+}
+[ -z "$root" ] || mkdir -p "$root"
+# Folders that an older version has made are still to be removed with this one.
+[ ! -e "$root$list" ] || grep '/$' "$root$list" >> "$new" || true
+
+# Where the kernel gives users no namespaces, units that want them do not start. notifyctl doctor says which sandbox is left.
+namespaces=yes
+if [ -z "$root" ]; then
+    for setting in apparmor_restrict_unprivileged_userns=1 unprivileged_userns_clone=0; do
+        [ "$(cat "/proc/sys/kernel/${setting%=*}" 2> /dev/null)" != "${setting#*=}" ] || namespaces=no
+    done
+fi
+
+put() {
+    case $1 in
+        lib/systemd/catalog/*) [ $mine = no ] || return 0 ;;
+        */namespaces.conf) [ $namespaces = yes ] || return 0 ;;
+    esac
+    to=$1
+    [ $mine = no ] || to=$(printf '%s\n' "$1" | sed 's|^lib/systemd/user/|share/systemd/user/|')
+    to=$prefix/$to
+    make_folder "${to%/*}"
+    # A program that runs cannot be written, but another can take its place.
+    case $1 in
+        lib/systemd/user/* | share/dbus-1/services/*)
+            sed -e "s|/usr/bin/notifyd|$prefix/bin/notifyd|" -e "s|/usr/share/doc/notifyd|$prefix/share/doc/notifyd|" \
+                "$tree/$1" > "$root$to.new"
+            ;;
+        *) cp "$tree/$1" "$root$to.new" ;;
+    esac
+    if [ -x "$tree/$1" ]; then chmod 755 "$root$to.new"; else chmod 644 "$root$to.new"; fi
+    mv -f "$root$to.new" "$root$to"
+    printf '%s\n' "$to" >> "$new"
+}
+umask 022
+(cd "$tree" && find . -type f) | sed 's|^\./||' | sort > "$new.files"
+trap 'rm -f "$new" "$new.files"' EXIT
+while read -r file; do put "$file"; done < "$new.files"
+[ -z "$root" ] || exit 0
+# This script can remove all of it, also when the archive is gone.
+cp "$here/install.sh" "${list%/*}/install.sh"
+printf '%s\n' "${list%/*}/install.sh" "$list" >> "$new"
+# What an older version had installed and this one has not.
+remove "$new"
+LC_ALL=C sort -u "$new" > "$list.new"
+chmod 644 "$list.new"
+mv -f "$list.new" "$list"
+
+# --- what comes next
+
+echo "Installed in $prefix. To remove it: sh ${list%/*}/install.sh --prefix $prefix --uninstall"
+[ $namespaces = yes ] || echo "This system gives users no namespaces, so the units do without them; the rest of their sandbox stays."
+case :$PATH: in
+    *:"$prefix/bin":*) ;;
+    *) echo "Put its programs into your PATH: export PATH=$prefix/bin:\$PATH" ;;
+esac
+if manager daemon-reload; then
+    # The bus does not watch a folder that is new.
+    manager reload dbus || true
+    echo 'Start it: systemctl --user enable --now notifyd'
+else
+    echo 'Start it, in your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
+fi
+echo 'Then: notifyctl doctor'
