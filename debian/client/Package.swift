@@ -16,7 +16,9 @@ let package = Package(
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .target(name: "NotifyText", swiftSettings: settings),
         .systemLibrary(name: "CLinux"),
-        .target(name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText"], swiftSettings: settings),
+        .target(name: "UserFiles", swiftSettings: settings),
+        .target(
+            name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText", "UserFiles"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

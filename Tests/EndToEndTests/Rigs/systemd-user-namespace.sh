@@ -16,7 +16,9 @@ for part in Tests/EndToEndTests/Rigs examples; do
     mount --bind "$sources/$part" "/run/sources/$part"
 done
 rigs=/run/sources/Tests/EndToEndTests/Rigs
+# Where the file systems of a unit are put together, before systemd 254 and from then on.
 mkdir -m 700 /run/systemd/unit-root
+mkdir -m 555 /run/systemd/mount-rootfs
 install -d -m 755 /run/user
 mkdir -m 1777 /run/lock
 mkdir /run/credentials # the services of the system have credentials, and those of users need the folder
