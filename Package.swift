@@ -384,7 +384,7 @@ let package = Package(
             ],
             path: "Sources/Programs/notifyctl",
             // What shells run; with the program, and without Foundation.
-            resources: ["bash", "zsh", "fish"].map { .embedInCode("Shell/notifyd.\($0)") },
+            resources: ["bash", "zsh", "fish"].map { .embedInCode("SendAndListen/notifyd.\($0)") },
             swiftSettings: strict, linkerSettings: [compact]
         ),
         .executableTarget(

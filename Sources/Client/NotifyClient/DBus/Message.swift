@@ -1,3 +1,5 @@
+internal import NotifyText
+
 /// A D-Bus message as a plain value. Threads exchange this value, never a C pointer.
 ///
 /// [Messages](https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-messages)
@@ -86,5 +88,179 @@ package struct IncomingCall: Sendable {
 
     package func fail(_ name: String, _ text: String) {
         if message.expectsReply { connection.send(message.errorReply(name, text)) }
+    }
+}
+
+extension Message {
+    /// About how many bytes the arguments take: those of their texts and arrays, and a few for each value.
+    package var argumentBytes: Int { arguments.reduce(0) { $0 + $1.byteCount } }
+}
+
+extension Value {
+    fileprivate var byteCount: Int {
+        let overhead = 16
+        switch self {
+        case .byte, .boolean, .int16, .uint16, .int32, .uint32, .int64, .uint64, .double: return overhead
+        case .string(let text), .objectPath(let text), .signature(let text): return overhead + text.utf8.count
+        case .bytes(let bytes): return overhead + bytes.count
+        case .array(let values, _), .structure(let values): return values.reduce(overhead) { $0 + $1.byteCount }
+        case .dictionary(let entries, _, _):
+            return entries.reduce(overhead) { $0 + $1.key.byteCount + $1.value.byteCount }
+        case .variant(let value): return overhead + value.byteCount
+        }
+    }
+}
+
+/// The signals that the bus delivers to this connection.
+///
+/// [Match rules](https://dbus.freedesktop.org/doc/dbus-specification.html#message-bus-routing-match-rules)
+package struct MatchRule: Hashable, Sendable {
+    package let text: String
+
+    /// Values are quoted. An apostrophe, which quoting cannot hold, is written outside the quotes.
+    package init(
+        sender: String? = nil, interface: String? = nil, member: String? = nil,
+        argument0: String? = nil, argument0Path: String? = nil
+    ) {
+        var parts = ["type='signal'"]
+        for (key, value) in [
+            ("sender", sender), ("interface", interface), ("member", member), ("arg0", argument0),
+            ("arg0path", argument0Path),
+        ] {
+            if let value { parts.append("\(key)=" + Self.quoted(value)) }
+        }
+        text = parts.joined(separator: ",")
+    }
+
+    private static func quoted(_ value: String) -> String {
+        // Split by bytes: in a String an apostrophe and a combining mark are one character.
+        let parts = value.utf8.split(separator: UInt8(ascii: "'"), omittingEmptySubsequences: false)
+        return "'" + parts.map { String(Substring($0)) }.joined(separator: #"'\''"#) + "'"
+    }
+
+    /// The signal that a name has a new owner, or none.
+    package static func ownerChanged(of name: String) -> MatchRule {
+        MatchRule(sender: Bus.name, interface: Bus.interface, member: "NameOwnerChanged", argument0: name)
+    }
+}
+
+/// The calls and signals of the daemon as messages, for a program that sends many calls at once over a ``Connection``
+/// of its own.
+extension Message {
+    /// A call of the daemon, whose texts are checked as those of ``NotifyClient``.
+    ///
+    /// - Throws: `invalidArgument`.
+    package static func checkedToRouter(
+        _ member: String, _ arguments: [Value], autoStart: Bool
+    ) throws(NotifyError) -> Message {
+        try NotifyClient.checkTexts(arguments)
+        return toRouter(member, autoStart: autoStart, arguments)
+    }
+}
+
+/// A signal of the daemon, read.
+package enum RouterSignal: Sendable {
+    case event(Event)
+    case resolved(Outcome)
+    case removed(Removal)
+    case attention(Attention)
+    case action(Action)
+
+    /// - Returns: `nil` for every other message, and for one of the wrong form. The sender is not checked.
+    package init?(_ message: Message) {
+        guard message.kind == .signal, message.interface == Router.interface else { return nil }
+        let arguments = message.arguments
+        let signal: RouterSignal? =
+            switch message.member {
+            case Event.signal: Event(arguments: arguments).map(Self.event)
+            case Outcome.signal: Outcome(arguments: arguments).map(Self.resolved)
+            case Removal.signal: Removal(arguments: arguments).map(Self.removed)
+            case Attention.signal: Attention(arguments: arguments).map(Self.attention)
+            case Action.signal: Action(arguments: arguments).map(Self.action)
+            default: nil
+            }
+        guard let signal else { return nil }
+        self = signal
+    }
+}
+
+extension JournalChange {
+    /// The answer to the call `Changes`; `nil` if it has another form.
+    package static func page(of answer: [Value]) -> (oldest: UInt64, changes: [JournalChange])? {
+        guard let oldest: UInt64 = answer.first?.integer(), let rows = answer.dropFirst().first?.elements else {
+            return nil
+        }
+        let changes = rows.compactMap { JournalChange($0) }
+        return changes.count == rows.count ? (oldest, changes) : nil
+    }
+}
+
+/// A character that cannot be sent to notifyd: NUL, which ends texts, or a Unicode noncharacter. libdbus sends
+/// noncharacters, but sd-bus, with which notifyd reads messages, refuses the whole message and does not tell the place.
+struct UnsendableCharacter {
+    let scalar: Unicode.Scalar
+    /// Its first byte, counted from 1.
+    let byte: Int
+
+    /// The first one in a text.
+    init?(in text: String) {
+        // Noncharacters begin with one of these bytes.
+        guard text.utf8.contains(where: { $0 == 0 || $0 >= 0xEF }) else { return nil }
+        var offset = 0
+        for scalar in text.unicodeScalars {
+            if scalar.value == 0 || scalar.isForInternalUse {
+                (self.scalar, byte) = (scalar, offset + 1)
+                return
+            }
+            offset += UTF8.width(scalar)
+        }
+        return nil
+    }
+
+    /// The first one in a text of a value.
+    init?(in value: Value) {
+        switch value {
+        case .string(let text), .objectPath(let text), .signature(let text): self.init(in: text)
+        case .array(let elements, _), .structure(let elements): self.init(inOneOf: elements)
+        case .dictionary(let entries, _, _): self.init(inOneOf: entries.flatMap { [$0.key, $0.value] })
+        case .variant(let inner): self.init(in: inner)
+        default: return nil
+        }
+    }
+
+    private init?(inOneOf values: [Value]) {
+        guard let found = values.lazy.compactMap(Self.init(in:)).first else { return nil }
+        self = found
+    }
+
+    var description: String {
+        let digits = String(scalar.value, radix: 16, uppercase: true)
+        let name = "U+" + String(repeating: "0", count: max(0, 4 - digits.count)) + digits
+        return "byte \(byte) is \(name), "
+            + (scalar.value == 0 ? "which ends a text" : "which Unicode calls a noncharacter")
+    }
+}
+
+extension NotifyClient {
+    /// - Parameter arguments: of a method of the daemon: its texts are the topic, the title and the body.
+    /// - Throws: `invalidArgument`, with the name of the argument.
+    static func checkTexts(_ arguments: [Value]) throws(NotifyError) {
+        for (argument, name) in zip(arguments, ["the topic", "the title", "the body", "field", "option"]) {
+            if let entries = argument.fields {
+                for (key, value) in entries {
+                    try check(.string(key), "the name of a \(name)")
+                    try check(value, "the \(name) “\(key)”")
+                }
+            } else {
+                try check(argument, name)
+            }
+        }
+    }
+
+    private static func check(_ value: Value, _ name: String) throws(NotifyError) {
+        if let fault = UnsendableCharacter(in: value) {
+            throw NotifyError(
+                .invalidArgument, "In \(name), \(fault.description). Leave it out: notifyd cannot receive it.")
+        }
     }
 }

@@ -1,3 +1,104 @@
+internal import NotifyText
+
+/// What happened to the current value of a topic.
+public struct Change: Hashable, Sendable {
+    /// The kind of a change. More may come, so a `switch` over it needs a `default`.
+    public struct Kind: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
+        public let rawValue: String
+        public init(rawValue: String) { self.rawValue = rawValue }
+        public var description: String { rawValue }
+
+        /// The topic has a value, and the watcher knew none before.
+        public static let added = Kind(rawValue: "added")
+        /// The value was replaced.
+        public static let modified = Kind(rawValue: "modified")
+        /// The topic no longer has a value.
+        public static let removed = Kind(rawValue: "removed")
+    }
+
+    /// What happened to the value.
+    public var kind: Kind
+    /// The topic of the value.
+    public var topic: String
+    /// The value; for `removed`, the last known value.
+    public var value: Event
+
+    public init(_ kind: Kind, _ value: Event) {
+        self.kind = kind
+        self.value = value
+        topic = value.topic
+    }
+}
+
+/// A current value was removed or has expired: the signal `Removed`.
+public struct Removal: Hashable, Sendable {
+    /// The topic of the value.
+    public var topic: String
+    /// The id of the removal itself, above that of the value.
+    public var id: EventID
+
+    public init(topic: String, id: EventID) {
+        self.topic = topic
+        self.id = id
+    }
+}
+
+extension Removal: Announced {
+    static let signal = "Removed"
+
+    /// From the arguments of the signal: `s t`.
+    init?(arguments: [Value]) {
+        guard arguments.count >= 2, case .string(let topic) = arguments[0], case .uint64(let id) = arguments[1] else {
+            return nil
+        }
+        self.init(topic: topic, id: EventID(rawValue: id))
+    }
+}
+
+/// Keeps a ``ValueTable`` up to date for one reader.
+struct ChangeFeed: Sendable {
+    private struct State: Sendable {
+        var table = ValueTable()
+        var isStale = true
+    }
+
+    let client: NotifyClient
+    let topic: String
+    /// Events and removals.
+    let inbox: Inbox<any Announced>
+    /// Ends the subscription.
+    let cleanup: Cleanup
+    private let state = Locked(State())
+
+    /// Waits for the next changes. `nil` when the reading task was cancelled.
+    func nextChanges() async throws(NotifyError) -> [Change]? {
+        try await inbox.next { contents async throws(NotifyError) in
+            let (changes, isStale) = state.withLock { state in
+                if contents.isIncomplete { state.isStale = true }
+                return (contents.elements.compactMap { state.table.receive($0) }, state.isStale)
+            }
+            if !changes.isEmpty { return changes }
+            guard isStale else { return nil }
+            let snapshot = try await client.snapshot(topic, autoStart: false)
+            inbox.noteSuccess()
+            return state.withLock { state in
+                state.isStale = false
+                return state.table.take(snapshot)
+            }
+        }
+    }
+}
+
+extension ValueTable {
+    fileprivate mutating func receive(_ signal: any Announced) -> Change? {
+        switch signal {
+        case let event as Event: receive(event)
+        case let removal as Removal: receive(removal)
+        default: nil
+        }
+    }
+}
+
 /// The current values at or below a topic, and then every change, for one reader: iterate over it once, in one task.
 ///
 /// It begins with the current values, as `added`. When the daemon or the bus has restarted, when the reader has fallen
@@ -45,5 +146,51 @@ extension NotifyClient {
                 end: { inbox.end($0) })
         }
         return ChangeStream(feed: ChangeFeed(client: self, topic: topic, inbox: inbox, cleanup: Cleanup(end)))
+    }
+}
+
+/// The current values of topics for one watcher, from snapshots and the signals between them.
+///
+/// A snapshot is authoritative up to its cursor, and a signal counts only above that. So signals may arrive before or
+/// after a snapshot, twice or never: the next snapshot corrects the difference.
+struct ValueTable: Sendable {
+    private var values: [ByteString: Event] = [:]
+    /// The cursor of the last snapshot.
+    private var cursor: EventID = 0
+
+    /// An event was announced.
+    mutating func receive(_ event: Event) -> Change? {
+        let key = event.topic.bytes
+        guard event.isRetained, event.id > cursor else { return nil }
+        if let known = values[key], known.id >= event.id { return nil }
+        let kind: Change.Kind = values.updateValue(event, forKey: key) == nil ? .added : .modified
+        return Change(kind, event)
+    }
+
+    /// A removal was announced.
+    mutating func receive(_ removal: Removal) -> Change? {
+        let key = removal.topic.bytes
+        guard removal.id > cursor, let known = values[key], known.id < removal.id else { return nil }
+        values[key] = nil
+        return Change(.removed, known)
+    }
+
+    /// Applies a snapshot. Returns the removed values, then the new ones, each by ascending id.
+    mutating func take(_ snapshot: Snapshot) -> [Change] {
+        cursor = snapshot.cursor
+        let former = values
+        values = [:]
+        var news: [Change] = []
+        for event in snapshot.values.map(\.event) {
+            let key = event.topic.bytes
+            values[key] = event
+            guard let known = former[key] else {
+                news.append(Change(.added, event))
+                continue
+            }
+            if known.id == event.id { values[key] = known } else { news.append(Change(.modified, event)) }
+        }
+        let gone = former.filter { values[$0.key] == nil }.map { Change(.removed, $0.value) }
+        return gone.sorted { $0.value.id < $1.value.id } + news.sorted { $0.value.id < $1.value.id }
     }
 }

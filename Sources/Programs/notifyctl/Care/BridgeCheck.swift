@@ -1,0 +1,348 @@
+import Glibc
+import LinkSettings
+import NotifyClient
+import TOMLTables
+import UserFiles
+
+/// Whether the bridges on the bus work.
+struct BridgeCheck {
+    var bridges: [BridgeInfo] = []
+    var absent: [AbsentBridge] = []
+    /// Microseconds since the epoch.
+    var now = Timestamp.now
+
+    /// None without a bridge: most people need none.
+    var findings: [Finding] { bridges.flatMap(findings) + absent.map(\.finding) }
+
+    static func ask(_ query: BusQuery) async -> BridgeCheck {
+        let bridges = await BridgeInfo.all(query)
+        return BridgeCheck(bridges: bridges, absent: await AbsentBridge.all(query, running: bridges.map(\.name)))
+    }
+
+    private func findings(_ bridge: BridgeInfo) -> [Finding] {
+        let check = "bridge \(bridge.name)"
+        var findings: [Finding] = []
+        switch bridge.state {
+        case nil:
+            findings.append(
+                .problem(
+                    check, "on the bus, but it does not answer",
+                    "Restart it: systemctl --user restart notifyd-\(bridge.name)"))
+        case "failed"? where bridge.detail.contains("notifyctl link reset"):
+            findings.append(
+                .problem(
+                    check, bridge.words,
+                    "On each machine that has this device: notifyctl link reset. What was said before keeps its names.")
+            )
+        case "failed"?:
+            findings.append(.problem(check, bridge.words, bridge.adviceOnDetail ?? advice(bridge)))
+        case "waiting"?:
+            let since = Timestamp(bridge.since).clock(seenAt: now)
+            let advice = bridge.adviceOnDetail ?? waitingAdvice(bridge)
+            findings.append(.warning(check, "\(bridge.words) since \(since)", advice))
+        default:
+            let problem = bridge.adviceOnDetail.map { Finding.warning(check, bridge.words, $0) }
+            findings.append(problem ?? .ok(check, bridge.words))
+        }
+        findings += bridge.otherProblems.map { .warning(check, $0.reason, $0.advice) }
+        if bridge.deadLetters > 0 {
+            let count = bridge.deadLetters
+            findings.append(
+                .warning(
+                    check, "\(count) dead letter\(count == 1 ? "" : "s"): what it could not deliver, and never will",
+                    "“notifyctl bridges \(bridge.name) --dead-letters” says why; “--forget” instead deletes them."))
+        }
+        return findings
+    }
+
+    private static let needsNoRestart = "It goes on by itself when that is done; nothing has to be restarted."
+
+    /// What to do while it waits: for most reasons nothing.
+    private func waitingAdvice(_ bridge: BridgeInfo) -> String {
+        if ["desktop", "unifiedpush"].contains(bridge.name) { return Self.needsNoRestart }
+        if bridge.detail.contains("certificate") { return advice(bridge) }
+        return "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"
+    }
+
+    /// What to do for the usual reasons of a failure.
+    private func advice(_ bridge: BridgeInfo) -> String {
+        let file = "~/.config/notifyd/\(bridge.name).toml"
+        let restart = "systemctl --user restart notifyd-\(bridge.name)"
+        if bridge.detail.contains("access list") {
+            return "Have the broker allow it; notifyd-mqtt(8), “Access list”, has the lines for mosquitto."
+        }
+        if bridge.detail.contains("user name and password") || bridge.detail.contains("the password or the permissions")
+        {
+            return
+                "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt, but a "
+                + "credential of the unit only when that starts: \(restart)"
+        }
+        if bridge.detail.contains("the token or the password") {
+            return
+                "Correct the secret where 'token' or 'password' in \(file) says it is; it is read before each request, but a "
+                + "credential of the unit only when that starts: \(restart)"
+        }
+        if bridge.detail.contains("does not allow this user to") {
+            return "Allow it at the server, or give a 'token' of somebody who may in \(file)."
+        }
+        if bridge.detail.contains("certificate") {
+            if bridge.detail.contains("expired") || bridge.detail.contains("not yet valid") {
+                return "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
+            }
+            if bridge.detail.lowercased().contains("hostname mismatch") {
+                return
+                    "Write the name that is in the certificate into 'server' of \(file), or have the broker get one for "
+                    + "this name."
+            }
+            return
+                "If an authority of your own has signed it, name its file in \(file): authorities = \"/path/ca.pem\". "
+                + "If it has expired, or is for another name, the other side needs a new one."
+        }
+        if bridge.detail.contains("several distributors") {
+            return "Write the line into \(file), then: \(restart)"
+        }
+        if bridge.detail.contains("the distributor needs you") || bridge.detail.contains("with a VAPID key") {
+            return Self.needsNoRestart
+        }
+        if bridge.detail.contains("the file /") || bridge.detail.contains("the credential \"") {
+            return "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
+        }
+        return "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20"
+    }
+}
+
+/// A bridge that has failed, that has a configuration and does not run, or that is to run and has none.
+struct AbsentBridge: Equatable {
+    private static let names = ["desktop", "mqtt", "ntfy", "unifiedpush"]
+
+    /// Such as `ntfy`.
+    let name: String
+    /// The configuration that its unit waits for; `nil` if it is there.
+    var missing: String?
+    /// Whether there is a service manager that knows its unit.
+    var hasManager = false
+    /// Why its unit has failed.
+    var failure: UnitFailure?
+
+    var finding: Finding {
+        let unit = "notifyd-\(name)"
+        if let failure { return .problem("bridge \(name)", "\(unit) \(failure.state)", failure.advice) }
+        if let missing {
+            return .warning(
+                "bridge \(name)", "\(unit) is enabled, and is not started without its configuration",
+                "Write \(missing), as \(unit).toml(5) says, and then: systemctl --user restart \(unit)")
+        }
+        let state = "there is a configuration, but \(unit) does not run"
+        guard hasManager else {
+            return .warning("bridge \(name)", state, "Start it: \(unit) --check-config && \(unit)")
+        }
+        return .warning("bridge \(name)", state, "Start it: systemctl --user enable --now \(unit)")
+    }
+
+    /// - Parameter running: the names of the bridges on the bus.
+    static func all(_ query: BusQuery, running: [String]) async -> [AbsentBridge] {
+        let folder = BaseDirectories().configuration
+        var absent: [AbsentBridge] = []
+        for name in names where !running.contains(name) {
+            var bridge = AbsentBridge(name: name)
+            await bridge.askManager(query)
+            let file = "\(folder)/\(name).toml"
+            if bridge.failure == nil {
+                // LinkCheck says it of this one.
+                if name == "mqtt" { continue }
+                if access(file, F_OK) != 0 {
+                    let state = try? await query.askManager("GetUnitFileState", [.string("notifyd-\(name).service")])?
+                        .string
+                    // The others need none.
+                    guard name == "ntfy", state?.hasPrefix("enabled") == true else { continue }
+                    bridge.missing = file
+                }
+            }
+            absent.append(bridge)
+        }
+        return absent
+    }
+
+    private mutating func askManager(_ query: BusQuery) async {
+        guard let path = try? await query.askManager("LoadUnit", [.string("notifyd-\(name).service")])?.string else {
+            return
+        }
+        let unit = await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")
+        hasManager = unit["LoadState"]?.string == "loaded"
+        let service = await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Service")
+        // Between two attempts it waits to be restarted.
+        guard unit["ActiveState"]?.string == "failed" || unit["SubState"]?.string == "auto-restart" else { return }
+        failure = UnitFailure("notifyd-\(name)", service)
+    }
+}
+
+/// Whether the link between devices is as it should be. That it is connected is said of the bridge.
+struct LinkCheck {
+    /// What a clock may differ without a word: more than a message takes.
+    static let clockTolerance: Duration = .seconds(5)
+    /// A device that was not heard for so long may be gone.
+    static let longAbsence: Duration = .seconds(7 * 86_400)
+
+    private static let check = "link"
+
+    /// `nil` if there is no configuration.
+    var configuration: Result<LinkSettings, ConfigurationError>?
+    /// `nil` if notifyd-mqtt does not run, or does not answer.
+    var info: LinkInfo?
+    var isThere = false
+    /// Whether notifyd-mqtt.service has failed; ``AbsentBridge`` tells that.
+    var unitHasFailed = false
+    /// Whether there is a service manager.
+    var hasManager = true
+    /// Microseconds since the epoch.
+    var now: Int64 = 0
+
+    /// None without a link.
+    var findings: [Finding] {
+        configurationFindings + (info?.lines ?? []).flatMap(findings) + (info?.devices ?? []).flatMap(findings)
+    }
+
+    private var configurationFindings: [Finding] {
+        switch configuration {
+        case nil: return []
+        case .failure(let error):
+            return [
+                .problem(
+                    Self.check, error.lines.first ?? "the configuration is bad",
+                    "Correct it, then: notifyd-mqtt --check-config"
+                        + (hasManager ? " && systemctl --user reload-or-restart notifyd-mqtt" : ""))
+            ]
+        case .success(let settings):
+            var findings: [Finding] = []
+            if !isThere, !unitHasFailed {
+                findings.append(
+                    .warning(
+                        Self.check, "there is a configuration, but notifyd-mqtt does not run",
+                        "Start it: "
+                            + (hasManager
+                                ? "systemctl --user enable --now notifyd-mqtt"
+                                : "notifyd-mqtt --check-config && notifyd-mqtt")))
+            }
+            if settings.lines.contains(where: { $0.keys.isEmpty }) {
+                findings.append(
+                    .warning(
+                        Self.check,
+                        "without a key: the broker reads everything, and whoever may write there speaks for your devices",
+                        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). Copy it to "
+                            + "every device, and write into [link] of mqtt.toml: key = { file = \"link.key\" }"))
+            }
+            return findings
+        }
+    }
+
+    private func findings(_ line: LinkInfo.Line) -> [Finding] {
+        var findings: [Finding] = []
+        func warn(_ problem: String, _ advice: String) {
+            findings.append(.warning(Self.check, "\(Terminal.plain(line.title)): \(problem)", advice))
+        }
+        func count(_ messages: UInt64) -> String { "\(messages) message\(messages == 1 ? "" : "s")" }
+        if line.forged > 0 {
+            warn(
+                "\(count(line.forged)) passed over: moved here from another topic, or in the name of somebody else",
+                line.isChannel
+                    ? "A member, or a stranger, forges messages; if a member has lost its key: notifyctl link forget NAME"
+                    : "Somebody else writes below the topics of this user: look at the access list of the broker.")
+        }
+        if line.isCrowded {
+            warn(
+                "more devices than are taken; those that have said nothing make room for others",
+                line.isChannel
+                    ? "A member makes up devices: agree on another key without that member, or forget old ones: "
+                        + "notifyctl link forget NAME"
+                    : "Forget those that are gone: notifyctl link forget NAME")
+        }
+        guard line.unopened > 0 else { return findings }
+        let advice =
+            line.isChannel
+            ? "Get the key of the channel from another member, and have all of them run this version of notifyd."
+            : "On a device that works: notifyctl link pair. Here move mqtt.toml, mqtt.password, link.key and, where "
+                + "there is one, mqtt.authorities.pem away, and then: notifyctl link join"
+        let reason = line.isSealed ? "the others have another key" : "the others have a key"
+        let version = line.isChannel ? ", or an older notifyd" : ""
+        warn("\(count(line.unopened)) cannot be opened: \(reason)\(version)", advice)
+        return findings
+    }
+
+    private func findings(_ device: LinkInfo.Device) -> [Finding] {
+        var findings: [Finding] = []
+        let title = Terminal.plain(device.title)
+        let offset = device.clockOffset
+        if device.isOnline, offset > Self.clockTolerance || offset < .zero - Self.clockTolerance {
+            findings.append(
+                .warning(
+                    Self.check, "the clock of \(title) is \(offset.distanceText)",
+                    "Have both set by the network: timedatectl set-ntp true. Of two values the later one wins."))
+        }
+        let absence = Duration.microseconds(now - device.seen)
+        if !device.isOnline, device.seen > 0, absence > Self.longAbsence {
+            findings.append(
+                .warning(
+                    Self.check, "\(title) was not heard for \(absence.components.seconds / 86_400) days",
+                    "After 30 days it is dropped. If it does not come back: notifyctl link forget \(title)"))
+        }
+        return findings
+    }
+
+    static func ask(_ query: BusQuery) async -> LinkCheck {
+        var check = LinkCheck(now: Timestamp.now)
+        check.isThere = await query.owner(of: BridgeInfo.prefix + LinkInfo.bridge) != nil
+        if check.isThere { check.info = try? await LinkInfo.ask(query) }
+        let file = LinkFiles(nil).configuration
+        do throws(ConfigurationError) {
+            guard let text = try ConfigurationText.read(file) else { return check }
+            check.configuration = .success(try LinkSettings.parse(text, file: file))
+        } catch {
+            check.configuration = .failure(error)
+        }
+        return check
+    }
+}
+
+/// Whether the endpoints of notifyd-unifiedpush can be used. That it is registered is said of the bridge.
+struct PushCheck {
+    private static let check = "push"
+    /// So long it is told that an address has changed.
+    static let memory: Duration = .seconds(7 * 86_400)
+
+    /// None if notifyd-unifiedpush does not run, or does not answer.
+    var endpoints: [PushEndpointInfo] = []
+    /// Whether the bus can start it.
+    var isActivatable = true
+    /// Microseconds since the epoch.
+    var now: Int64 = 0
+
+    /// None without an endpoint.
+    var findings: [Finding] {
+        guard !endpoints.isEmpty else { return [] }
+        var findings: [Finding] = []
+        if !isActivatable {
+            findings.append(
+                .warning(
+                    Self.check, "the bus cannot start notifyd-unifiedpush, and distributors forget such programs",
+                    "Install org.notifyd.UnifiedPush.service into share/dbus-1/services, as make install does."))
+        }
+        for endpoint in endpoints
+        where endpoint.changed > 0 && .microseconds(now - endpoint.changed) < Self.memory {
+            let name = Terminal.plain(endpoint.name)
+            findings.append(
+                .warning(
+                    Self.check, "\(name) has another address since \(Timestamp(endpoint.changed).clock(seenAt: now))",
+                    "Give its sender the new one, if you have not: notifyctl push-endpoint show \(name). This is told for a week."
+                ))
+        }
+        return findings
+    }
+
+    static func ask(_ query: BusQuery, activatable: [String]) async -> PushCheck {
+        guard await query.owner(of: BusQuery.pushBridge) != nil else { return PushCheck() }
+        let entries = (try? await query.askPush("List"))?.first?.elements ?? []
+        return PushCheck(
+            endpoints: entries.compactMap(\.entries).map(PushEndpointInfo.init),
+            isActivatable: activatable.contains(BusQuery.connector), now: Timestamp.now)
+    }
+}

@@ -1,0 +1,270 @@
+import ArgumentParser
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyJSON
+import NotifyVersion
+import UserFiles
+
+struct DoctorCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "doctor",
+        abstract: "Check notifyd and everything it depends on, and say what to do about problems.",
+        discussion: """
+            Checks the bus, notifyd and its activation, the unit and the sandbox in force, the notification server, the \
+            journal, the bridges and the link, the windows that are followed, the browsers, the session and the \
+            configuration. Starts and changes nothing. Exit code 1 if there is a problem or a warning.
+
+            Examples:
+              notifyctl doctor
+              notifyctl doctor --json=short | jq -r '.findings[].advice // empty'
+            """)
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let findings = await findings()
+        let isWell = findings.allSatisfy { $0.level == .ok }
+        output.write(
+            .object([("well", .boolean(isWell)), ("findings", .array(findings.map(\.json)))]),
+            text: Finding.lines(findings).joined(separator: "\n"))
+        if !isWell { throw ExitCode.nothing }
+    }
+
+    private func findings() async -> [Finding] {
+        let check = "bus"
+        guard let address = bus.address ?? NotifyClient.sessionBusAddress else {
+            return [
+                .problem(check, NotifyError.noSessionBus.message, NotifyError.busAdvice)
+            ]
+        }
+        do throws(NotifyError) {
+            let connection = try await Connection.open(address)
+            defer { connection.close() }
+            let diagnosis = Diagnosis(
+                query: BusQuery(connection: connection), environment: ChildProcess.currentEnvironment)
+            return await [.ok(check, address)] + diagnosis.findings()
+        } catch {
+            return [
+                .problem(
+                    check, error.message,
+                    "To start one: systemctl --user start dbus.socket. \(NotifyError.busAdvice)")
+            ]
+        }
+    }
+}
+
+/// Collects the facts for the checks. It changes nothing.
+struct Diagnosis {
+    let query: BusQuery
+    let environment: [String: String]
+
+    func findings() async -> [Finding] {
+        var router = RouterCheck(ownVersion: projectVersion)
+        let owner = await query.owner(of: Router.name)
+        let properties = await owner == nil ? [:] : query.properties(Router.name, Router.path, Router.interface)
+        router.isRunning = owner != nil
+        router.version = properties["Version"]?.string
+        if owner != nil, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
+        if owner != nil { router.process = await query.process(of: Router.name) }
+        let activatable = await query.activatable()
+        router.isActivatable = activatable.contains(Router.name)
+        router.isPaused = properties["Paused"]?.boolean ?? false
+        router.quiet = Quiet.list(properties["Quiet"])
+
+        let (unit, service) = await UnitCheck.ask(query)
+        let unitProcess: Int? = service["MainPID"]?.integer()
+        if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
+
+        router.unitHasFailed = unit.activeState == "failed"
+        router.unitIsUnusable = unit.hasManager && !["loaded", ""].contains(unit.loadState)
+
+        var sandbox = SandboxCheck(hasManager: unit.hasManager)
+        sandbox.process = router.process.flatMap(ProcessFacts.init(of:))
+        if router.process != nil, router.process == unitProcess {
+            sandbox.wantsNamespaces = service["PrivateUsers"]?.boolean
+            sandbox.loosened = SandboxSettings.loosened(service)
+        }
+
+        let statistics = properties["Statistics"]?.entries ?? [:]
+        router.awaitedFill = statistics["awaited-fill"]?.integer() ?? 0
+        var server = await server()
+        server.isActivatable = activatable.contains("org.freedesktop.Notifications")
+        server.startFailures = statistics["server-start-failures"]?.integer() ?? 0
+        if !server.isThere { server.installed = await InstalledServer.all(query, environment: environment) }
+        server.waiting = statistics["waiting-banners"]?.integer() ?? 0
+        server.failures = statistics["banner-failures"]?.integer() ?? 0
+        server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
+        let session = SessionCheck(
+            hasLogin: await hasLogin(for: router.process),
+            isWatched: statistics["session-watched"]?.integer().map { (flag: Int) in flag == 1 },
+            isKnown: statistics["session-known"]?.integer().map { (flag: Int) in flag == 1 },
+            lingers: lingers())
+
+        let bridges = await BridgeCheck.ask(query)
+        var link = await LinkCheck.ask(query)
+        link.hasManager = unit.hasManager
+        link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
+
+        return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
+            + (properties.isEmpty ? [] : await problems(Router.name, Router.path, Router.interface))
+            + (await problems(DesktopInfo.name, BridgeInfo.path, DesktopInfo.interface))
+            + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
+            + bridges.findings
+            + link.findings
+            + (await PushCheck.ask(query, activatable: activatable)).findings
+            + (await FocusCheck.ask(query, daemonIsBroken: router.hasBadConfiguration)).findings
+            + BrowserCheck(
+                environment: environment,
+                configuration: BaseDirectories { [environment] in environment[$0] }.configuration
+            ).findings
+            + [
+                session.finding,
+                await ConfigurationCheck.ask(
+                    as: router.process, isRunning: !properties.isEmpty, path: query.pathOfButtons()
+                ).finding,
+            ]
+    }
+
+    /// What a program says of itself; one that does not run, or is too old, says nothing.
+    private func problems(_ name: String, _ path: String, _ interface: String) async -> [Finding] {
+        let rows = try? await query.ask(name, path, interface, "Diagnose").first?.elements
+        return (rows ?? []).compactMap { row in
+            guard let texts = row.elements?.compactMap(\.string), texts.count >= 3 else { return nil }
+            return .warning(texts[0], texts[1], texts[2])
+        }
+    }
+
+    // MARK: The notification server
+
+    private func server() async -> ServerCheck {
+        let name = "org.freedesktop.Notifications"
+        let path = "/org/freedesktop/Notifications"
+        var check = ServerCheck()
+        check.isThere = await query.owner(of: name) != nil
+        guard check.isThere else { return check }
+        do throws(NotifyError) {
+            let information = try await query.ask(name, path, name, "GetServerInformation").map { $0.string ?? "" }
+            check.answer = .information(name: information.first ?? "", version: information.dropFirst(2).first ?? "")
+            let capabilities = try? await query.ask(name, path, name, "GetCapabilities")
+            check.capabilities = capabilities?.first?.elements?.compactMap(\.string)
+        } catch {
+            check.answer = error.code == .timedOut ? .none : .error(error.description)
+            check.identity = await query.process(of: name).map { process in
+                ServerCheck.identity(
+                    FileFacts.text(of: "/proc/\(process)/comm"), process: process,
+                    cgroup: FileFacts.text(of: "/proc/\(process)/cgroup"))
+            }
+        }
+        return check
+    }
+
+    // MARK: The journal
+
+    /// - Parameter service: the running unit, whose sandbox may prevent writing.
+    private func journal(of process: Int?, _ properties: [String: Value], _ service: [String: Value]) -> JournalCheck {
+        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        var check = JournalCheck()
+        check.degradation = properties["Degraded"]?.string ?? ""
+        check.log = JournalLog((properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() })
+        check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
+        check.mode = FileFacts.mode(of: check.folder + "/index.db")
+        check.room = FileFacts.room(at: check.folder)
+        let names = FileFacts.names(in: check.folder)
+        check.damaged = names.filter { $0.hasPrefix("index.db.damaged-") }
+        check.earlier = names.filter { $0.hasPrefix("events.db.earlier") }
+        if service["ProtectSystem"]?.string == "strict" {
+            check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
+                .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
+        }
+        return check
+    }
+
+    // MARK: The session
+
+    /// - Parameter process: notifyd, which may have another system bus than this program; `nil` if it does not run.
+    private func hasLogin(for process: Int?) async -> Bool {
+        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+        let address = environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "unix:path=/run/dbus/system_bus_socket"
+        guard let connection = try? await Connection.open(address) else { return false }
+        defer { connection.close() }
+        return await BusQuery(connection: connection).owner(of: "org.freedesktop.login1") != nil
+    }
+
+    private func lingers() -> Bool {
+        guard let name = getpwuid(getuid())?.pointee.pw_name else { return false }
+        return FileFacts.mode(of: "/var/lib/systemd/linger/" + String(cString: name)) != nil
+    }
+}
+
+struct Finding: Equatable {
+    enum Level: String {
+        case ok
+        /// It works, but not fully.
+        case warning
+        /// It does not work.
+        case problem
+    }
+
+    let check: String
+    let level: Level
+    /// The state, in a few words.
+    let state: String
+    /// What to do, if anything.
+    let advice: String?
+
+    /// - Parameter state: the lines of an error become one.
+    init(check: String, level: Level, state: String, advice: String?) {
+        self.check = check
+        self.level = level
+        self.state = state.split(separator: "\n").joined(separator: "; ")
+        self.advice = advice
+    }
+
+    static func ok(_ check: String, _ state: String) -> Finding {
+        Finding(check: check, level: .ok, state: state, advice: nil)
+    }
+
+    static func warning(_ check: String, _ state: String, _ advice: String) -> Finding {
+        Finding(check: check, level: .warning, state: state, advice: advice)
+    }
+
+    static func problem(_ check: String, _ state: String, _ advice: String) -> Finding {
+        Finding(check: check, level: .problem, state: state, advice: advice)
+    }
+}
+
+extension Finding {
+    var json: JSON {
+        .object(
+            JSON.present([
+                ("check", .string(check)), ("level", .string(level.rawValue)), ("state", .string(state)),
+                ("advice", advice.map(JSON.string)),
+            ]))
+    }
+
+    private var colour: Terminal.Style {
+        switch level {
+        case .ok: .green
+        case .warning: .yellow
+        case .problem: .red
+        }
+    }
+
+    /// One line for each state, and one for its advice. Lines are not cut, so that commands can be copied.
+    static func lines(_ findings: [Finding]) -> [String] {
+        let rows = findings.flatMap { finding in
+            [[Cell(finding.level.rawValue, finding.colour), Cell(finding.check), Cell(finding.state)]]
+                + (finding.advice.map { [[Cell(""), Cell(""), Cell("→ " + $0)]] } ?? [])
+        }
+        guard let width = Terminal.size?.columns else { return Columns.lines(rows, within: nil) }
+        // Long states and advice wrap within their column.
+        return Columns.wrapped(
+            rows.map { row in
+                let name = row[1].columns == 0 ? Cell("") : row[0] + Cell("  ") + row[1]
+                return [name, row[2]]
+            }, within: width)
+    }
+}

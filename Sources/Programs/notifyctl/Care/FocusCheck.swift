@@ -1,0 +1,261 @@
+import NotifyClient
+import TOMLTables
+import TabRules
+import UserFiles
+import WindowRules
+
+/// Whether notifyd-focus follows the windows.
+struct FocusCheck {
+    private static let check = "focus"
+
+    /// The rules; `nil` if there is no file.
+    var rules: Result<WindowRules, ConfigurationError>?
+    var isThere = false
+    /// `nil` if notifyd-focus does not run, or does not answer.
+    var info: FocusInfo?
+    /// `nil` without a service manager.
+    var unit: FocusUnit?
+    /// Whether notifyd refuses everything, because its configuration is bad; that is told elsewhere.
+    var daemonIsBroken = false
+
+    /// None if nobody uses it.
+    var findings: [Finding] {
+        if case .failure(let error) = rules {
+            return [
+                .problem(
+                    Self.check, error.lines.first ?? "the configuration is bad",
+                    "Correct it, then: notifyd-focus --check-config && systemctl --user reload-or-restart notifyd-focus"
+                )
+            ]
+        }
+        guard isThere else {
+            guard rules != nil else { return [] }
+            return [absence]
+        }
+        guard let info else {
+            return [
+                .problem(
+                    Self.check, "notifyd-focus is on the bus, but it does not answer",
+                    "Restart it: systemctl --user restart notifyd-focus")
+            ]
+        }
+        return [state(of: info)] + refusals(info)
+    }
+
+    /// Why it does not run.
+    private var absence: Finding {
+        let state = "there are rules for windows, but notifyd-focus does not run"
+        guard let unit, unit.isEnabled || unit.hasFailed else {
+            return .warning(Self.check, state, "Start it: systemctl --user enable --now notifyd-focus")
+        }
+        if unit.hasFailed {
+            return .warning(
+                Self.check, state + ": it has failed",
+                "journalctl --user -u notifyd-focus says why. Then: systemctl --user restart notifyd-focus")
+        }
+        guard unit.isSessionActive else {
+            return .warning(
+                Self.check, state + ": it is enabled, but graphical-session.target is not active",
+                "Your desktop does not start that target. Let it run this when it begins: \(FocusUnit.start)")
+        }
+        return .warning(Self.check, state, "Start it: systemctl --user start notifyd-focus")
+    }
+
+    private func state(of info: FocusInfo) -> Finding {
+        guard info.isFollowing else {
+            let state = info.detail.isEmpty ? "it has just begun" : info.detail
+            return .warning(
+                Self.check, "no windows are followed: \(state)",
+                unit?.hasDisplay == false
+                    ? "The service manager knows of no display. Let your desktop run this when it begins: \(FocusUnit.start)"
+                    : "Screens of windows are not held meanwhile. notifyd-focus(8) says what it can follow.")
+        }
+        guard info.rules > 0 else {
+            return .warning(
+                Self.check, "windows are followed (\(info.source)), but there is no rule",
+                "Add one: notifyctl focus --learn '/post/{id}'")
+        }
+        let rules = "\(info.rules) rule\(info.rules == 1 ? "" : "s")"
+        return .ok(Self.check, "windows are followed (\(info.source)), \(rules); \(Self.lock(info))")
+    }
+
+    /// How a locked screen is noticed. Without a locker there is nothing amiss: a kiosk has none.
+    private static func lock(_ info: FocusInfo) -> String {
+        guard info.obstacle.isEmpty else {
+            return "\(Terminal.plain(info.obstacle)) is in front of them, so they do not count"
+        }
+        guard let lockers = info.lockers, !lockers.isEmpty else {
+            return "a locked screen is noticed only if the locker tells logind (notifyd-focus(8))"
+        }
+        return "a locked screen is noticed by logind and \(Terminal.plain(lockers.joined(separator: ", ")))"
+    }
+
+    private func refusals(_ info: FocusInfo) -> [Finding] {
+        let refused = info.screens.filter { $0.state.isEmpty && !$0.detail.isEmpty }
+        guard !daemonIsBroken, let first = refused.first, first.detail != FocusInfo.noDaemon else { return [] }
+        return [
+            .warning(
+                Self.check, "the screen of \(first.topic) is not open: \(first.detail)",
+                first.detail.hasPrefix(FocusInfo.denial)
+                    ? "Let notifyd-focus claim it: [[policy]] in notifyd.toml(5)."
+                    : "Correct that, then: systemctl --user restart notifyd-focus")
+        ]
+    }
+
+    /// - Parameter daemonIsBroken: whether notifyd is on the bus only to report a bad configuration.
+    static func ask(_ query: BusQuery, daemonIsBroken: Bool) async -> FocusCheck {
+        var check = FocusCheck(daemonIsBroken: daemonIsBroken)
+        check.isThere = await query.owner(of: FocusInfo.name) != nil
+        if check.isThere { check.info = try? await FocusInfo.ask(query) }
+        check.unit = await FocusUnit.ask(query)
+        let file = BaseDirectories().configuration + "/focus.toml"
+        do throws(ConfigurationError) {
+            guard let text = try ConfigurationText.read(file) else { return check }
+            check.rules = .success(try WindowRules.parse(text, file: file))
+        } catch {
+            check.rules = .failure(error)
+        }
+        return check
+    }
+}
+
+/// What the service manager says of notifyd-focus.service and of the desktop; org.freedesktop.systemd1(5).
+struct FocusUnit {
+    /// What a desktop runs that does not start `graphical-session.target`.
+    static let start = """
+        systemctl --user import-environment DISPLAY WAYLAND_DISPLAY SWAYSOCK I3SOCK XAUTHORITY && \
+        systemctl --user restart notifyd-focus
+        """
+
+    /// Whether it is started with `graphical-session.target`.
+    var isEnabled = false
+    var hasFailed = false
+    /// Whether `graphical-session.target` is reached.
+    var isSessionActive = false
+    /// Whether the service manager knows of a display.
+    var hasDisplay = false
+
+    /// - Returns: `nil` without a service manager.
+    static func ask(_ query: BusQuery) async -> FocusUnit? {
+        guard let environment = await query.managerEnvironment() else { return nil }
+        var unit = FocusUnit()
+        unit.hasDisplay = environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil
+        let file = try? await query.askManager("GetUnitFileState", ["notifyd-focus.service"])?.string
+        unit.isEnabled = file?.hasPrefix("enabled") ?? false
+        unit.hasFailed = await state(of: "notifyd-focus.service", query) == "failed"
+        unit.isSessionActive = await state(of: "graphical-session.target", query) == "active"
+        return unit
+    }
+
+    private static func state(of name: String, _ query: BusQuery) async -> String? {
+        guard let path = try? await query.askManager("LoadUnit", [.string(name)])?.string else { return nil }
+        return await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")["ActiveState"]?.string
+    }
+}
+
+/// Whether browsers can start notifyd-browser, and whether its rules are right.
+struct BrowserCheck {
+    /// A browser that knows notifyd-browser: its name, what it would start, and whether that is there.
+    typealias Known = (name: String, host: String, isUsable: Bool)
+
+    private static let check = "browser"
+
+    /// The rules; `nil` if there is no file.
+    var rules: Result<TabRules, ConfigurationError>?
+    var browsers: [Known] = []
+    /// The names of browsers that have run here and do not know it.
+    var unaware: [String] = []
+    /// Those that have run here in a sandbox alone, in which they cannot start it.
+    var confined: [(name: String, state: String, advice: String)] = []
+    /// Whether another one has run here.
+    var hasFree = true
+    /// The programs that have started it and not ended it.
+    var connected: [String] = []
+
+    init(
+        rules: Result<TabRules, ConfigurationError>? = nil, browsers: [Known] = [], unaware: [String] = [],
+        connected: [String] = []
+    ) {
+        self.rules = rules
+        self.browsers = browsers
+        self.unaware = unaware
+        self.connected = connected
+    }
+
+    init(environment: [String: String], configuration: String) {
+        let folders = BrowserFolders(environment: environment)
+        rules = TabRules.inForce(configuration)
+        for browser in KnownBrowser.allCases {
+            if let known = browser.manifest(folders) {
+                browsers.append((browser.rawValue, known.manifest.host, known.manifest.isUsable))
+            } else if browser.isUsed(folders) {
+                unaware.append(browser.rawValue)
+            }
+            if let (state, advice) = browser.confinement(folders) { confined.append((browser.rawValue, state, advice)) }
+        }
+        hasFree = KnownBrowser.allCases.contains { $0.isUsed(folders) }
+        connected = RunningHost.browsers
+    }
+
+    /// None without rules: most people need none.
+    var findings: [Finding] {
+        let broken = browsers.filter { !$0.isUsable }.map { browser in
+            Finding.problem(
+                "browser \(browser.name)", "it starts \(browser.host), which is not there",
+                "Tell it of the right one: notifyctl browser install \(browser.name)")
+        }
+        guard let rules else { return broken }
+        if case .failure(let error) = rules {
+            let more = error.count > 1 ? " (and more: notifyd-browser --check-config)" : ""
+            return broken + [
+                .problem(
+                    Self.check, (error.lines.first ?? "the configuration is bad") + more,
+                    "Correct it. It counts when a tab changes.")
+            ]
+        }
+        guard broken.isEmpty else { return broken }
+        // Where one is connected, its portal lets it out.
+        if !hasFree, connected.isEmpty, let (_, state, advice) = confined.first {
+            return [.warning(Self.check, state, advice)]
+        }
+        guard !browsers.isEmpty else {
+            return [
+                .warning(
+                    Self.check, "there are rules in browser.toml, and no browser knows notifyd-browser",
+                    "Tell your browsers of it: notifyctl browser install")
+            ]
+        }
+        return [.ok(Self.check, state)]
+    }
+
+    /// Which can start it, which cannot, and which have.
+    private var state: String {
+        let free = browsers.map(\.name).filter { name in !confined.contains { $0.name == name } }
+        var parts = free.isEmpty ? [] : ["\(free.joined(separator: ", ")) can start notifyd-browser"]
+        parts += confined.map(\.state)
+        if !unaware.isEmpty {
+            let verb = unaware.count == 1 ? "does" : "do"
+            parts.append("\(unaware.joined(separator: ", ")) \(verb) not know it (notifyctl browser install)")
+        }
+        parts.append(
+            connected.isEmpty
+                ? "no browser is connected now: one with the extension is, while it runs (notifyd-browser(8))"
+                : "connected now: \(connected.map { Terminal.plain($0) }.joined(separator: ", "))")
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension TabRules {
+    /// The rules in browser.toml, or its mistakes; `nil` if there is no such file.
+    ///
+    /// - Parameter configuration: the folder of the file.
+    static func inForce(_ configuration: String) -> Result<TabRules, ConfigurationError>? {
+        let file = configuration + "/browser.toml"
+        do throws(ConfigurationError) {
+            guard let text = try ConfigurationText.read(file) else { return nil }
+            return .success(try TabRules.read(file: file, text: text))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

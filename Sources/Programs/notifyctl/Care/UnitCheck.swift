@@ -1,0 +1,271 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyJSON
+
+/// The state of notifyd.service; org.freedesktop.systemd1(5).
+struct UnitCheck {
+    var hasManager = false
+    /// `loaded`, `not-found`, `masked`, `bad-setting`, …
+    var loadState = ""
+    var activeState = ""
+    var fragment = ""
+    /// `success`, `exit-code`, `oom-kill`, `watchdog`, `start-limit-hit`, …
+    var result = ""
+    /// The exit status of notifyd, or of a failure to execute it.
+    var exitStatus = 0
+    var restarts = 0
+    var needsReload = false
+    var hasJob = false
+    /// The files that `LoadCredential=` names.
+    var credentials: [String] = []
+    /// Whether users may create user namespaces here; `nil` if that was not tested.
+    var allowsNamespaces: Bool?
+
+    private static let check = "unit"
+    private static let reload = "systemctl --user daemon-reload"
+
+    var finding: Finding {
+        guard hasManager else { return .ok(Self.check, "no service manager on this bus: nothing watches over notifyd") }
+        switch loadState {
+        case "loaded": break
+        case "masked":
+            return .problem(Self.check, "masked", "Allow it again: systemctl --user unmask notifyd")
+        case "not-found":
+            return .warning(
+                Self.check, "the service manager knows no notifyd.service",
+                "Install it (make install), then: \(Self.reload)")
+        default:
+            return .problem(
+                Self.check, "it cannot be read (\(loadState))", "systemctl --user status notifyd says what is wrong.")
+        }
+        if activeState == "failed" { return failure }
+        if needsReload {
+            return .warning(Self.check, "\(fragment) has changed since it was read", "Read it again: \(Self.reload)")
+        }
+        let times = restarts == 0 ? "" : restarts == 1 ? ", restarted once" : ", restarted \(restarts) times"
+        return .ok(Self.check, "\(activeState)\(times), from \(fragment)")
+    }
+
+    private var failure: Finding {
+        let failure = UnitFailure(
+            unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials)
+        switch exitStatus {
+        case _ where UnitFailure.namespaceFailures.contains(exitStatus):
+            return allowsNamespaces == false
+                ? .problem(
+                    Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
+                    "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
+                : .problem(Self.check, failure.state, failure.advice)
+        case 78:
+            return .problem(
+                Self.check, "failed: the configuration is bad",
+                "See below, then: systemctl --user reset-failed notifyd; systemctl --user start notifyd")
+        case 69:
+            return .problem(
+                Self.check, "failed: another notifyd has the name on this bus",
+                "End that one, then: systemctl --user restart notifyd")
+        default: return .problem(Self.check, failure.state, failure.advice)
+        }
+    }
+}
+
+extension UnitCheck {
+    static let manager = "org.freedesktop.systemd1"
+
+    /// Asks the service manager.
+    ///
+    /// - Returns: the state of the unit, and all properties of the service.
+    static func ask(_ query: BusQuery) async -> (UnitCheck, service: [String: Value]) {
+        var check = UnitCheck()
+        check.hasManager = await query.owner(of: manager) != nil
+        guard check.hasManager,
+            let path = try? await query.askManager("LoadUnit", ["notifyd.service"])?.string
+        else { return (check, [:]) }
+        let unit = await query.properties(manager, path, "\(manager).Unit")
+        let service = await query.properties(manager, path, "\(manager).Service")
+        check.loadState = unit["LoadState"]?.string ?? ""
+        check.activeState = unit["ActiveState"]?.string ?? ""
+        check.fragment = unit["FragmentPath"]?.string ?? ""
+        check.needsReload = unit["NeedDaemonReload"]?.boolean ?? false
+        check.hasJob = unit["Job"]?.elements?.first?.integer() ?? 0 != 0
+        let failure = UnitFailure("notifyd", service)
+        check.result = failure.result
+        check.exitStatus = failure.exitStatus
+        check.credentials = failure.credentials
+        check.restarts = service["NRestarts"]?.integer() ?? 0
+        if check.activeState == "failed", UnitFailure.namespaceFailures.contains(check.exitStatus) {
+            check.allowsNamespaces = await createsNamespaces()
+        }
+        return (check, service)
+    }
+
+    /// Whether unshare(1) gets a user namespace and a mount namespace; `nil` if it is not there.
+    private static func createsNamespaces() async -> Bool? {
+        let process = try? ChildProcess(
+            "unshare", ["--user", "--mount", "--map-root-user", "true"],
+            environment: ChildProcess.currentEnvironment, capturing: [1, 2])
+        return await process?.waitForExit(within: BusQuery.timeout).map { $0 == .code(0) }
+    }
+}
+
+/// Why a unit has failed, as the service manager knows it, and what to do; the exit statuses are those of
+/// systemd.exec(5).
+struct UnitFailure: Equatable {
+    /// Such as `notifyd-ntfy`.
+    let unit: String
+    /// `success`, `exit-code`, `oom-kill`, `watchdog`, `start-limit-hit`, …
+    var result = ""
+    /// The exit status of the program, or of a failure to execute it.
+    var exitStatus = 0
+    /// The files that `LoadCredential=` names.
+    var credentials: [String] = []
+
+    /// `EXIT_CREDENTIALS`
+    static let credentialFailure = 243
+    /// `EXIT_USER`, `EXIT_CAPABILITIES` and `EXIT_NAMESPACE`
+    static let namespaceFailures = [217, 218, 226]
+
+    private var restart: String { "systemctl --user reset-failed \(unit); systemctl --user start \(unit)" }
+    private var log: String { "journalctl --user -u \(unit)" }
+
+    var state: String {
+        switch exitStatus {
+        case 78: "failed: its configuration is bad"
+        case 203: "failed with 203: its program is not there, or cannot be executed"
+        case Self.credentialFailure:
+            "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be read"
+        case _ where Self.namespaceFailures.contains(exitStatus):
+            "failed with \(exitStatus): systemd could not set up the unit's namespaces"
+        default: "failed (\(result), exit status \(exitStatus))"
+        }
+    }
+
+    var advice: String {
+        switch exitStatus {
+        case 78: return "Correct it: \(unit) --check-config says what is wrong. Then: \(restart)"
+        case 203: return "See ExecStart= in “systemctl --user cat \(unit)”. Then: \(restart)"
+        case Self.credentialFailure:
+            let unreadable = credentials.filter { $0.hasPrefix("/") && access($0, R_OK) != 0 }
+            let files = (unreadable.isEmpty ? credentials : unreadable).joined(separator: ", ")
+            let place = files.isEmpty ? "“systemctl --user cat \(unit)” names it" : "it is \(files)"
+            return "Write that file, readable for you: \(place). Then: \(restart)"
+        case _ where Self.namespaceFailures.contains(exitStatus):
+            return
+                "\(log) says what was in the way, such as a folder that is missing, or a system without user namespaces. "
+                + "To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
+        default: return "\(log) says why. Then: \(restart)"
+        }
+    }
+
+    static func leaveNamespacesOut(of unit: String) -> String {
+        "mkdir -p ~/.config/systemd/user/\(unit).service.d && "
+            + "ln -s /dev/null ~/.config/systemd/user/\(unit).service.d/namespaces.conf && "
+            + "systemctl --user daemon-reload && systemctl --user reset-failed \(unit) && systemctl --user restart \(unit)"
+    }
+}
+
+extension UnitFailure {
+    /// - Parameter service: the properties of the service.
+    init(_ unit: String, _ service: [String: Value]) {
+        self.unit = unit
+        result = service["Result"]?.string ?? ""
+        exitStatus = service["ExecMainStatus"]?.integer() ?? 0
+        credentials = (service["LoadCredential"]?.elements ?? []).compactMap { pair in
+            guard let pair = pair.elements, pair.count == 2 else { return nil }
+            return pair[1].string
+        }
+    }
+}
+
+/// Whether notifyd runs, answers, and can be started by the bus.
+struct RouterCheck {
+    var isRunning = false
+    /// `nil` if it does not answer.
+    var version: String?
+    var ownVersion = ""
+    var process: Int?
+    /// The main process of the unit, if there is one.
+    var unitProcess: Int?
+    var isActivatable = false
+    /// Whether notifyd.service has failed.
+    var unitHasFailed = false
+    /// Whether there is a service manager that cannot load notifyd.service: it is missing, masked or bad. The bus
+    /// starts notifyd by it.
+    var unitIsUnusable = false
+    var isPaused = false
+    /// It is on the bus only to report a bad configuration.
+    var hasBadConfiguration = false
+    var quiet: [Quiet] = []
+    /// How much of the room for claims of events that have not come is taken, in percent.
+    var awaitedFill = 0
+
+    var findings: [Finding] {
+        var findings = [router, activation]
+        // Somebody has asked for this, so it is neither a warning nor a problem.
+        if isPaused {
+            findings.append(
+                .ok("banners", "none: \(quiet.pause?.words() ?? "paused"); “notifyctl resume” ends that"))
+        }
+        if let desktop = quiet.desktop { findings.append(.ok("banners", desktop)) }
+        if let mutes = quiet.mutes() {
+            findings.append(
+                .ok("banners", "muted: \(mutes); “notifyctl quiet” lists all, “notifyctl resume TOPIC” ends one"))
+        }
+        if awaitedFill >= 90 {
+            findings.append(
+                .warning(
+                    "claims", "the room for claims of events that have not come is \(awaitedFill) % full",
+                    "When it is full, the program that has most there loses some, and banners may appear for events that "
+                        + "were read elsewhere. “notifyctl forget /” drops all of them, with the history."))
+        }
+        return findings
+    }
+
+    private var router: Finding {
+        let check = "notifyd"
+        guard isRunning else {
+            if unitHasFailed { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
+            if unitIsUnusable {
+                return .problem(check, "not running, and the bus cannot start it", "See “unit” below.")
+            }
+            return isActivatable
+                ? .ok(check, "not running; the first call starts it")
+                : .problem(
+                    check, "not running",
+                    "Start it: systemctl --user start notifyd, or, without systemd, notifyd")
+        }
+        let place = process.map { ", process \($0)" } ?? ""
+        if hasBadConfiguration {
+            return .problem(check, "it does not start: its configuration is bad", "See “configuration” below.")
+        }
+        guard let version else {
+            return .problem(
+                check, "on the bus\(place), but it does not answer", "Restart it: systemctl --user restart notifyd")
+        }
+        guard version == ownVersion else {
+            return .warning(
+                check, "version \(version)\(place); this notifyctl is \(ownVersion)",
+                "After an update: systemctl --user daemon-reload && systemctl --user restart notifyd")
+        }
+        if let process, let unitProcess, unitProcess != process {
+            return .warning(
+                check, "version \(version)\(place), which is not that of notifyd.service",
+                "It was started by hand. End that process, then: systemctl --user restart notifyd")
+        }
+        return .ok(check, "version \(version)\(place)")
+    }
+
+    private var activation: Finding {
+        if isActivatable, unitIsUnusable {
+            return .warning(
+                "activation", "the bus starts notifyd by its unit, which cannot be loaded", "See “unit” below.")
+        }
+        return isActivatable
+            ? .ok("activation", "the bus knows how to start notifyd")
+            : .warning(
+                "activation", "the bus does not know how to start notifyd",
+                "org.notifyd.Router1.service belongs in share/dbus-1/services of a folder in $XDG_DATA_DIRS, or in "
+                    + "~/.local/share/dbus-1/services; then: systemctl --user reload dbus")
+    }
+}

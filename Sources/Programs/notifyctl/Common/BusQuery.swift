@@ -1,0 +1,228 @@
+import ChildProcesses
+import Glibc
+import NotifyClient
+import NotifyJSON
+
+/// Calls services on a bus with a short timeout and without starting them.
+struct BusQuery {
+    static let timeout: Duration = .seconds(2)
+
+    let connection: Connection
+
+    func ask(
+        _ name: String, _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+    ) async throws(NotifyError) -> [Value] {
+        try await connection.call(
+            .call(member, of: interface, at: path, on: name, autoStart: false, arguments), timeout: Self.timeout
+        ).arguments
+    }
+
+    /// The error with which notifyd answers if it is on the bus only to report a bad configuration.
+    func badConfiguration() async -> NotifyError? {
+        do throws(NotifyError) {
+            _ = try await connection.call(.toProperties("GetAll"), timeout: Self.timeout)
+            return nil
+        } catch {
+            return error.name == NotifyError.badConfiguration ? error : nil
+        }
+    }
+
+    /// All properties of an interface; empty if they cannot be read.
+    func properties(_ name: String, _ path: String, _ interface: String) async -> [String: Value] {
+        let answer = try? await ask(name, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)])
+        return answer?.first?.entries ?? [:]
+    }
+
+    /// The unique name of the owner of a name, or `nil`.
+    func owner(of name: String) async -> String? {
+        try? await askBus("GetNameOwner", [.string(name)])?.string
+    }
+
+    func process(of name: String) async -> Int? {
+        try? await askBus("GetConnectionUnixProcessID", [.string(name)])?.integer()
+    }
+
+    /// The names for which the bus can start a program.
+    func activatable() async -> [String] {
+        (try? await askBus("ListActivatableNames"))?.elements?.compactMap(\.string) ?? []
+    }
+
+    /// All names on the bus.
+    func names() async -> [String] { (try? await askBus("ListNames"))?.elements?.compactMap(\.string) ?? [] }
+
+    private func askBus(_ member: String, _ arguments: [Value] = []) async throws(NotifyError) -> Value? {
+        try await connection.call(.toBus(member, arguments), timeout: Self.timeout).arguments.first
+    }
+
+    /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts
+    /// notifyd, else that of the running notifyd; `nil` if neither is there.
+    func pathOfButtons() async -> String? {
+        let (process, (unit, service)) = (await process(of: Router.name), await UnitCheck.ask(self))
+        guard process == nil ? unit.loadState == "loaded" : process == service["MainPID"]?.integer() else {
+            return process.flatMap(ProcessFacts.environment)?["PATH"]
+        }
+        return await managerEnvironment()?["PATH"]
+    }
+
+    /// The variables that the service manager gives to what it starts; `nil` without one.
+    func managerEnvironment() async -> [String: String]? {
+        let name = UnitCheck.manager
+        let lines = await properties(name, "/org/freedesktop/systemd1", "\(name).Manager")["Environment"]?.elements
+        return lines.map { ProcessFacts.variables($0.compactMap(\.string)) }
+    }
+
+    func askManager(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Value? {
+        let name = UnitCheck.manager
+        return try await ask(name, "/org/freedesktop/systemd1", "\(name).Manager", member, arguments).first
+    }
+}
+
+extension BusOptions {
+    /// Connects to the bus; notifyd need not be there.
+    func withQuery<Result>(_ body: (BusQuery) async throws -> Result) async throws -> Result {
+        try await BusQuery.run(at: address, body)
+    }
+}
+
+extension BusQuery {
+    /// Connects to the bus for as long as `body` runs.
+    ///
+    /// - Parameter address: `nil`: the session bus.
+    static func run<Result>(
+        at address: String?, _ body: (BusQuery) async throws -> Result
+    ) async throws -> Result {
+        guard let address = address ?? NotifyClient.sessionBusAddress else {
+            throw NotifyError.noSessionBus
+        }
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        return try await body(BusQuery(connection: connection))
+    }
+}
+
+/// Starts notifyd, and reports early if that fails.
+///
+/// systemd does not tell the bus that a unit has failed. A caller waits until its call times out, and so does every
+/// other caller meanwhile, even after the unit was repaired. So this asks the service manager, if there is one.
+struct Activation {
+    /// The name of an error whose message is complete.
+    static let failure = "org.notifyd.notifyctl.ActivationFailed"
+    private static let limit: Duration = .seconds(25)
+    private static let pollInterval: Duration = .milliseconds(50)
+
+    let address: String
+
+    /// - Parameter starting: if false, it only finds out why notifyd does not run.
+    /// - Throws: `notReachable` or `timedOut`, if it is known why notifyd does not start. Otherwise the next call
+    ///   reports the error.
+    func perform(starting: Bool) async throws(NotifyError) {
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        let query = BusQuery(connection: connection)
+        let (unit, _) = await UnitCheck.ask(query)
+        guard starting else {
+            if let error = await failure(of: unit) { throw error }
+            return
+        }
+        guard await query.activatable().contains(Router.name) else { return }
+        if unit.hasManager, ["loaded", "masked"].contains(unit.loadState) {
+            try await startUnit(query)
+        } else {
+            try await startService(connection)
+        }
+        if let error = await query.badConfiguration() { throw error }
+    }
+
+    private func startUnit(_ query: BusQuery) async throws(NotifyError) {
+        let deadline = ContinuousClock.now + Self.limit
+        do throws(NotifyError) {
+            _ = try await query.askManager("StartUnit", ["notifyd.service", "replace"])
+        } catch  where error.code == .refused {
+            throw NotifyError(.notReachable, "notifyd cannot be started: \(error.message)", name: Self.failure)
+        }
+        while await query.owner(of: Router.name) == nil {
+            let (unit, _) = await UnitCheck.ask(query)
+            if let error = await failure(of: unit) { throw error }
+            // It may be on another bus.
+            if unit.activeState == "active", !unit.hasJob { return }
+            guard ContinuousClock.now < deadline else {
+                throw NotifyError(.timedOut, "notifyd.service has not started within 25 s.")
+            }
+            try? await Task.sleep(for: Self.pollInterval)
+            if Task.isCancelled { return }
+        }
+    }
+
+    private func startService(_ connection: Connection) async throws(NotifyError) {
+        do throws(NotifyError) {
+            _ = try await connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)]))
+        } catch  where error.code == .refused || error.code == .notReachable {
+            throw NotifyError(
+                .notReachable,
+                "notifyd could not be started by the bus: \(error.message) “notifyctl doctor” says more.",
+                name: Self.failure)
+        }
+    }
+
+    /// Why the unit has failed, if it has.
+    private func failure(of unit: UnitCheck) async -> NotifyError? {
+        guard unit.activeState == "failed" || unit.loadState == "masked", !unit.hasJob else { return nil }
+        if unit.exitStatus == 78,
+            let report = await ConfigurationCheck.ask().report, report.code == 78
+        {
+            let mistakes = report.lines.joined(separator: "\n")
+            return NotifyError(
+                .notReachable, "notifyd does not run, its configuration is bad:\n\(mistakes)",
+                name: NotifyError.badConfiguration)
+        }
+        let finding = unit.finding
+        return NotifyError(
+            .notReachable,
+            "notifyd is not on this bus: notifyd.service: \(finding.state). \(finding.advice ?? "")", name: Self.failure
+        )
+    }
+}
+
+/// Finds the `notifyd` that belongs to this `notifyctl`.
+enum Daemon {
+    /// The path of this `notifyctl`.
+    static var ownPath: String? { FileFacts.link(at: "/proc/self/exe") }
+
+    /// Beside this program, else in `$PATH`.
+    ///
+    /// - Parameters:
+    ///   - name: of the program.
+    ///   - option: names another one.
+    static func locate(_ name: String = "notifyd", option: String = "--daemon") throws(ProcessError) -> String {
+        var candidates: [String] = []
+        if let own = ownPath, let slash = own.lastIndex(of: "/") { candidates.append(own[...slash] + name) }
+        let path = getenv("PATH").map { String(cString: $0) } ?? "/usr/local/bin:/usr/bin:/bin"
+        candidates += path.split(separator: ":").map { $0 + "/" + name }
+        guard let found = candidates.first(where: { access($0, X_OK) == 0 }) else {
+            throw ProcessError(
+                "No \(name) was found, neither beside notifyctl nor in $PATH. Install it, or name one with \(option).")
+        }
+        return found
+    }
+
+    /// Runs a notifyd to its end.
+    ///
+    /// - Returns: its exit code, and its lines: its output if the code is 0, otherwise its errors. There is one at
+    ///   least: every notifyd says something.
+    static func run(
+        _ program: String, _ arguments: [String], environment: [String: String] = ChildProcess.currentEnvironment,
+        within limit: Duration = .seconds(60)
+    ) async throws(ProcessError) -> (code: CInt, lines: [String]) {
+        let process = try ChildProcess(program, arguments, environment: environment, capturing: [1, 2])
+        switch await process.waitForExit(within: limit) {
+        case .code(let code)?:
+            let lines = await process.allLines(of: code == 0 ? 1 : 2) ?? []
+            if lines.isEmpty {
+                throw ProcessError("\(program) ended with exit code \(code) and said nothing: it is not notifyd.")
+            }
+            return (code, lines)
+        case .signal(let number)?: throw ProcessError("\(program) was ended by signal \(number).")
+        case nil: throw ProcessError("\(program) did not end within \(limit.shortText).")
+        }
+    }
+}

@@ -1,0 +1,232 @@
+import ArgumentParser
+import Credentials
+import Glibc
+import LinkSettings
+import NotifyClient
+import NotifyJSON
+import NotifyText
+import TOMLTables
+import UserFiles
+
+/// The files of a link: the configuration, and a file for each secret beside it.
+struct LinkFiles {
+    /// The path of the configuration.
+    let configuration: String
+
+    private var folder: String {
+        configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
+    }
+
+    init(_ path: String?) {
+        configuration = path ?? BaseDirectories().configuration + "/mqtt.toml"
+    }
+
+    // MARK: Reading
+
+    /// - Returns: `nil` if there is no configuration.
+    private func readIfThere() throws -> LinkSettings? {
+        do throws(ConfigurationError) {
+            guard let text = try ConfigurationText.read(configuration) else { return nil }
+            return try LinkSettings.parse(text, file: configuration)
+        } catch {
+            for line in error.lines { Terminal.complain(line) }
+            throw ExitCode.badConfiguration
+        }
+    }
+
+    /// Says what is wrong with the configuration, if anything is. That there is none is no mistake.
+    func check() throws { _ = try readIfThere() }
+
+    func read() throws -> LinkSettings {
+        if let settings = try readIfThere() { return settings }
+        Terminal.complain(
+            "There is no link: \(configuration) does not exist. “notifyctl link init” makes one, and “notifyctl link join” joins one."
+        )
+        throw ExitCode.badConfiguration
+    }
+
+    // MARK: Writing
+
+    /// A string of JSON is a basic string of TOML too.
+    private static func quoted(_ text: String) -> String { JSON.string(text).text() }
+
+    /// A file that is to be made.
+    private struct Draft {
+        let path: String
+        let text: String
+    }
+
+    /// The certificates of authorities, beside the configuration.
+    private static let authoritiesFile = "mqtt.authorities.pem"
+
+    /// Makes the files, all or none.
+    ///
+    /// - Parameter authorities: certificates in PEM; `nil` for those of the system.
+    /// - Returns: their paths.
+    func write(
+        _ invitation: Invitation, name: String, allowsInsecure: Bool, authorities: String? = nil
+    ) throws -> [String] {
+        var lines = [
+            "# The link between your devices: notifyd-mqtt.toml(5).", "[link]",
+            "server = \(Self.quoted(invitation.server.description))",
+        ]
+        if allowsInsecure { lines.append("insecure = true") }
+        lines += ["user = \(Self.quoted(invitation.user))", "name = \(Self.quoted(name))"]
+        var drafts: [Draft] = []
+        if let authorities {
+            lines.append("authorities = \(Self.quoted(Self.authoritiesFile))")
+            drafts.append(Draft(path: folder + "/" + Self.authoritiesFile, text: authorities))
+        }
+        if let password = invitation.password {
+            lines.append(#"password = { file = "mqtt.password" }"#)
+            drafts.append(Draft(path: folder + "/mqtt.password", text: password))
+        }
+        if let key = invitation.key {
+            lines.append(#"key = { file = "link.key" }"#)
+            drafts.append(Draft(path: folder + "/link.key", text: Base64.encode(key)))
+        }
+        // Last: without it there is no link.
+        drafts.append(Draft(path: configuration, text: lines.joined(separator: "\n")))
+        do throws(ConfigurationError) {
+            _ = try LinkSettings.parse(drafts[drafts.count - 1].text, file: configuration)
+        } catch {
+            for mistake in error.mistakes {
+                // What stands in the file is an option here.
+                Terminal.complain(mistake.reason.replacing("insecure = true", with: "--insecure"))
+            }
+            throw ExitCode.badData
+        }
+        guard access(configuration, F_OK) != 0 else {
+            Terminal.complain(
+                "This device is linked already: \(configuration) exists, and nothing was changed. “notifyctl link” shows the link that there is; to begin another, end it with “notifyctl link leave” first."
+            )
+            throw ExitCode.refused
+        }
+        for draft in drafts where access(draft.path, F_OK) == 0 {
+            Terminal.complain("\(draft.path) exists already; nothing was changed. Move the file away, and try again.")
+            throw ExitCode.refused
+        }
+        return try make(drafts)
+    }
+
+    private func make(_ drafts: [Draft]) throws -> [String] {
+        makeFolders(folder)
+        var made: [String] = []
+        for draft in drafts {
+            do throws(WholeFile.Failure) {
+                try WholeFile.write(draft.text + "\n", to: draft.path, isNew: true)
+                made.append(draft.path)
+            } catch {
+                for path in made { unlink(path) }
+                Terminal.complain("\(draft.path) cannot be written: \(error).")
+                throw ExitCode.refused
+            }
+        }
+        return made
+    }
+
+    // MARK: Leaving
+
+    /// Deletes the secrets beside the configuration, and renames that.
+    ///
+    /// - Returns: the paths of what was deleted, and the new one of the configuration.
+    func retire(_ settings: LinkSettings) throws -> (deleted: [String], renamed: String) {
+        let credentials = [settings.password].compactMap(\.self) + settings.lines.flatMap(\.keys)
+        // Of the files for certificates, only the one that was made with the link.
+        let made = [settings.server.authorities].compactMap(\.self).filter { $0 == folder + "/" + Self.authoritiesFile }
+        var deleted: [String] = []
+        for path in credentials.compactMap(\.path) + made where !deleted.contains(path) {
+            let isBeside = path.hasPrefix(folder + "/") && !path.dropFirst(folder.count + 1).contains("/")
+            if isBeside, unlink(path) == 0 {
+                deleted.append(path)
+            } else if !isBeside || errno != ENOENT {
+                Terminal.complain("\(Terminal.plain(path)) stays; delete it if nothing else needs it.")
+            }
+        }
+        for credential in Set(credentials).filter(\.isOfUnit).map({ "\($0)" }).sorted() {
+            Terminal.complain(
+                "\(Terminal.plain(credential)) stays; delete the file that LoadCredential= of the unit names for it: "
+                    + "systemctl --user cat notifyd-mqtt")
+        }
+        let old = configuration + ".old"
+        guard rename(configuration, old) == 0 else {
+            Terminal.complain("\(Terminal.plain(configuration)) stays: \(String(cString: strerror(errno))).")
+            throw ExitCode.refused
+        }
+        return (deleted, old)
+    }
+
+    private func makeFolders(_ path: String) {
+        guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        makeFolders(String(path[..<slash]))
+        // What could not be made shows when the file is written.
+        mkdir(path, 0o700)
+    }
+}
+
+extension LinkSettings {
+    static func parse(_ text: String, file: String) throws(ConfigurationError) -> LinkSettings {
+        try TableReader.read(file: file, text: text) { LinkSettings.read(from: &$0) }
+    }
+}
+
+struct LinkLeaveCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "leave",
+        abstract: "Take this device out of the link.",
+        discussion: """
+            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and deletes its state, except \
+            the key for signing on channels, and the files with the password and the keys. The configuration is renamed to \
+            mqtt.toml.old. Events stay here and there, and the current values too. It leaves the channels as well, and asks \
+            before it does anything.
+
+            Examples:
+              notifyctl link leave
+              notifyctl link leave --yes --silent
+            """)
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+    @Flag(help: "Tell nobody, for a broker that does not come back. What it keeps of this device stays there.")
+    var silent = false
+
+    @OptionGroup var location: LinkFileOptions
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        // What is wrong with it is told before anything is deleted.
+        let settings = try location.files.read()
+        try await bus.withQuery { query in
+            _ = try await LinkInfo.ask(query)
+            try confirm("Take this device out of the link of “\(Terminal.plain(settings.user))”")
+            do throws(NotifyError) {
+                _ = try await query.askLink("Leave", [.boolean(silent)], within: .seconds(25))
+            } catch {
+                guard error.name?.hasSuffix(".NotConnected") == true else { throw error }
+                throw NotifyError(
+                    error.code, "\(error.message) If the broker does not come back: notifyctl link leave --silent",
+                    name: error.name)
+            }
+        }
+        let (deleted, renamed) = try location.files.retire(settings)
+        output.write(
+            .object([("deleted", .array(deleted.map(JSON.string))), ("renamed", .string(renamed))]),
+            text: (deleted.map { "Deleted \(Terminal.plain($0))." } + [
+                "The configuration is now \(Terminal.plain(renamed)).", "This device has left the link.",
+            ]).joined(separator: "\n"))
+    }
+
+    private func confirm(_ question: String) throws {
+        if yes { return }
+        guard StandardInput.isInteractive else {
+            throw ValidationError("It asks before it leaves, and there is no terminal. With --yes it does not ask.")
+        }
+        Terminal.write("\(question)? [y/N] ")
+        let answer = readLine()?.lowercased() ?? ""
+        guard ["y", "yes"].contains(answer) else {
+            Terminal.complain("Nothing was changed.")
+            throw ExitCode.nothing
+        }
+    }
+}

@@ -1,0 +1,315 @@
+import ArgumentParser
+import ChildProcesses
+import Credentials
+import Glibc
+import LinkSettings
+import NotifyClient
+import NotifyJSON
+import NotifyText
+import StandardStreams
+import UserFiles
+
+struct LinkInitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "init",
+        abstract: "Make a link on its first device.",
+        discussion: """
+            Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to a file of its own that \
+            only you can read. Files that exist already are not changed.
+
+            Examples:
+              notifyctl link init --server mqtts://a.example --user mina --password-file -
+              notifyctl link init --server mqtt://localhost --user mina
+            """)
+
+    @Option(help: "The broker: mqtts://HOST or mqtts://HOST:PORT; mqtt:// on this machine.")
+    var server: String
+    @Option(help: "Your name at the broker.")
+    var user: String
+    @Option(help: "A file with the password for the broker; “-” reads standard input.", completion: .file())
+    var passwordFile: String?
+
+    @OptionGroup var device: LinkDeviceOptions
+
+    func run() async throws {
+        guard let server = LinkSettings.Server(server) else {
+            throw ValidationError(
+                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT, or mqtt://localhost for one "
+                    + "on this machine: \(Authority.rule).")
+        }
+        let password = try passwordFile.map { try SecretText.read($0) }
+        let invitation = Invitation(server: server, user: user, password: password, key: LinkKey.make())
+        try device.take(invitation, next: "notifyctl link pair")
+    }
+}
+
+/// How this device takes a link: its name there, and its files.
+struct LinkDeviceOptions: ParsableArguments {
+    @Option(help: "How people call this device. (default: the name of the machine)")
+    var name: String?
+    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
+    var insecure = false
+
+    @Option(
+        help: "A file with the certificates of your own authority, in PEM, where it has signed that of the broker.",
+        completion: .file())
+    var authorities: String?
+
+    @OptionGroup var location: LinkFileOptions
+    @OptionGroup var output: OutputOptions
+
+    /// Makes the files, and says which they are and what comes next.
+    func take(_ invitation: Invitation, next: String) throws {
+        let certificates = try authorities.map { path in
+            // A copy: the sandbox of notifyd-mqtt has no home.
+            let text = path == "-" ? "" : try SecretText.read(path)
+            guard text.contains("-----BEGIN CERTIFICATE-----") else {
+                throw ValidationError("\(Terminal.plain(path)) holds no certificate in PEM.")
+            }
+            return text
+        }
+        let paths = try location.files.write(
+            invitation, name: name ?? HostName.own, allowsInsecure: insecure, authorities: certificates)
+        let made = paths.map { "Made \(Terminal.plain($0))." }
+        // One that runs still has the link that was here before.
+        let start = "systemctl --user enable notifyd-mqtt && systemctl --user restart notifyd-mqtt"
+        let steps = ["Now: \(start)", "Then: \(next)"]
+        output.write(
+            .object([("files", .array(paths.map(JSON.string)))]), text: (made + steps).joined(separator: "\n"))
+    }
+}
+
+struct LinkJoinCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "join",
+        abstract: "Join the link of another device.",
+        discussion: """
+            Reads the line that “notifyctl link pair” has printed on the other device, from standard input or from a file.
+
+            Examples:
+              notifyctl link join --name phone
+              ssh desk notifyctl link pair | notifyctl link join
+            """)
+
+    @Argument(help: "A file with the invitation, instead of standard input.", completion: .file())
+    var file: String?
+
+    @OptionGroup var device: LinkDeviceOptions
+
+    func run() async throws {
+        if file == nil, StandardInput.isInteractive { Terminal.complain("Paste the invitation, and press Return.") }
+        let line = try file.map { try SecretText.read($0) } ?? StandardInput.line(upTo: Invitation.longestLine)
+        let invitation: Invitation
+        do throws(InvitationError) {
+            invitation = try Invitation(line: line)
+        } catch {
+            Terminal.complain(error.advice)
+            throw ExitCode.badData
+        }
+        try device.take(invitation, next: "notifyctl link")
+    }
+}
+
+struct LinkPairCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pair",
+        abstract: "Print the invitation for another device.",
+        discussion: """
+            The invitation is one line, which “notifyctl link join” takes on the other device. On a terminal it is drawn as a QR \
+            code too, if the program qrencode is installed. Whoever has the line has the link: it holds the password and the key.
+
+            Examples:
+              notifyctl link pair
+              notifyctl link pair | ssh laptop notifyctl link join
+            """)
+
+    @Option(
+        help: "A file with the key, where the configuration names a credential; “-” reads standard input.",
+        completion: .file())
+    var keyFile: String?
+    @Option(help: "A file with the password, likewise.", completion: .file())
+    var passwordFile: String?
+
+    @OptionGroup var location: LinkFileOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let settings = try location.files.read()
+        let password = try secret(settings.password, passwordFile, option: "--password-file")
+        let keyText = try secret(settings.lines[0].keys.first, keyFile, option: "--key-file")
+        let key = try keyText.map { text in
+            guard let key = LinkKey.parse(text) else {
+                Terminal.complain(
+                    "The key of the link is not \(LinkKey.count) bytes in Base64. “notifyctl link init” makes one that is."
+                )
+                throw ExitCode.badConfiguration
+            }
+            return key
+        }
+        let line = Invitation(server: settings.server, user: settings.user, password: password, key: key).line
+        output.write(.object([("invitation", .string(line))]), text: line)
+        guard Terminal.isInteractive, output.json == .off else { return }
+        await drawCode(of: line)
+        if let path = settings.server.authorities {
+            Terminal.complain(
+                "The other device needs the certificates in \(Terminal.plain(path)) too; copy them there.")
+        }
+        if settings.server.isLocal {
+            Terminal.complain(
+                "The broker is on this machine, and the line says so: another machine looks for it on itself. For that one, write "
+                    + "a name of this machine into 'server' of mqtt.toml first.")
+        }
+        Terminal.complain("Whoever has this line has the link. On the other device: notifyctl link join")
+    }
+
+    private func secret(_ credential: Credential?, _ path: String?, option: String) throws -> String? {
+        if let path { return try SecretText.read(path) }
+        guard let credential else { return nil }
+        do throws(CredentialError) {
+            if let text = try credential.read().text { return text }
+        } catch {
+            let advice =
+                credential.isOfUnit ? " Only the unit can read its credentials: give the file with \(option)." : ""
+            Terminal.complain("\(error).\(advice)")
+            throw ExitCode.badConfiguration
+        }
+        Terminal.complain("\(credential) is no text in UTF-8.")
+        throw ExitCode.badConfiguration
+    }
+
+    /// By qrencode(1), which is of libqrencode.
+    private func drawCode(of line: String) async {
+        do throws(ProcessError) {
+            let lines = try await QRCode.lines(of: line)
+            Terminal.write(lines.joined(separator: "\n") + "\n")
+        } catch {
+            Terminal.complain("There is no QR code, for which the program qrencode is needed: \(error.description)")
+        }
+    }
+}
+
+/// What another device needs to join the link, on one line: `notifyd-link:` and JSON in Base64. It holds the secrets of
+/// the link.
+struct Invitation: Equatable {
+    var server: LinkSettings.Server
+    var user: String
+    var password: String?
+    /// The key that seals the link.
+    var key: [UInt8]?
+
+    private static let scheme = "notifyd-link:"
+    private static let version = 1
+    /// The longest line that is read, in bytes.
+    static let longestLine = 8192
+
+    init(server: LinkSettings.Server, user: String, password: String?, key: [UInt8]?) {
+        self.server = server
+        self.user = user
+        self.password = password
+        self.key = key
+    }
+
+    var line: String {
+        let members = JSON.present([
+            ("v", .integer(Self.version)), ("server", .string(server.description)), ("user", .string(user)),
+            ("password", password.map(JSON.string)), ("key", key.map { .string(Base64.encode($0)) }),
+        ])
+        return Self.scheme + Base64.encode(JSON.object(members).bytes)
+    }
+
+    /// Reads a line. White space around it, and line breaks inside it, are from copying.
+    init(line: String) throws(InvitationError) {
+        let text = String(line.unicodeScalars.filter { !$0.properties.isWhitespace })
+        guard text.hasPrefix(Self.scheme) else {
+            throw InvitationError(
+                "This is no invitation; it begins with “\(Self.scheme)”, as “notifyctl link pair” prints it.")
+        }
+        guard let bytes = Base64.decode(String(text.dropFirst(Self.scheme.count))) else {
+            throw InvitationError("The invitation is not whole. Copy the line from its beginning to its end.")
+        }
+        let json: JSON
+        do throws(JSONError) { json = try JSONParser.parse(bytes) } catch {
+            throw InvitationError("The invitation is damaged: \(error). Copy the line again.")
+        }
+        let version: Int? = json["v"]?.integer()
+        guard version == Self.version else {
+            throw InvitationError("The invitation is from a newer notifyctl. Install that version here too.")
+        }
+        guard let server = json["server"]?.string.flatMap(LinkSettings.Server.init), let user = json["user"]?.string,
+            !user.isEmpty
+        else { throw InvitationError("The invitation names no broker or no user. Make a new one.") }
+        var key: [UInt8]?
+        if let text = json["key"] {
+            key = text.string.flatMap(Base64.decode)
+            guard key?.count == LinkKey.count else {
+                throw InvitationError("The key in the invitation has not \(LinkKey.count) bytes. Make a new one.")
+            }
+        }
+        self.init(server: server, user: user, password: json["password"]?.string, key: key)
+    }
+}
+
+/// What is wrong with a line, and what would be right.
+struct InvitationError: Error, Equatable {
+    let advice: String
+
+    init(_ advice: String) { self.advice = advice }
+}
+
+/// A QR code for a terminal.
+enum QRCode {
+    /// How long drawing may take.
+    private static let patience: Duration = .seconds(5)
+
+    /// The lines that show a text, drawn by qrencode(1). The text goes through a pipe, because others can read
+    /// arguments.
+    ///
+    /// - Parameter text: at most 2 KiB; a pipe holds it.
+    static func lines(of text: String) async throws(ProcessError) -> [String] {
+        var ends: [CInt] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw ProcessError("No pipe can be made: \(String(cString: strerror(errno))).")
+        }
+        // The child must not keep the other end open.
+        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+        defer { close(ends[0]) }
+        let bytes = Array(text.utf8)
+        let written = write(ends[1], bytes, bytes.count)
+        close(ends[1])
+        guard written == bytes.count else { throw ProcessError("The text is too long for a QR code.") }
+        let process = try ChildProcess(
+            "qrencode", ["-t", "UTF8", "-m", "2"], environment: ChildProcess.currentEnvironment, capturing: [1, 2],
+            input: ends[0])
+        guard await process.waitForExit(within: patience) == .code(0) else {
+            throw ProcessError("qrencode failed: \(await process.allLines(of: 2)?.first ?? "it said nothing").")
+        }
+        return await process.allLines(of: 1) ?? []
+    }
+}
+
+/// Secrets come from files or from standard input, because others can read the arguments of a program.
+enum SecretText {
+    private static let maximumBytes = 64 << 10
+
+    /// The text of a file without the final line break; `-` is standard input.
+    static func read(_ path: String) throws -> String {
+        if path == "-" {
+            let text = try StandardInput.text(upTo: maximumBytes)
+            guard !text.isEmpty else { throw ValidationError("Standard input holds no secret: it is empty.") }
+            return text
+        }
+        let bytes: [UInt8]?
+        do throws(FileKind.Failure) {
+            bytes = try FileKind.read(path, atMost: maximumBytes + 1)
+        } catch {
+            throw ValidationError("\(Terminal.plain(path)) cannot be read: \(error)")
+        }
+        guard var bytes else { throw ValidationError("\(Terminal.plain(path)) does not exist.") }
+        if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
+        guard bytes.count <= maximumBytes, !bytes.isEmpty, let text = String(validating: bytes, as: UTF8.self) else {
+            throw ValidationError(
+                "\(Terminal.plain(path)) holds no secret: it is empty, too large or no text in UTF-8.")
+        }
+        return text
+    }
+}

@@ -1,0 +1,254 @@
+import ArgumentParser
+import NotifyClient
+import NotifyJSON
+
+struct HistoryCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "history",
+        abstract: "List recorded events and their outcomes.",
+        discussion: """
+            Lists the last 50 events, the newest at the end. With --after it lists the first events after an id, so that a \
+            script can continue where it stopped. With --unread it lists undecided, shown, muted and expired events that are \
+            not marked as read.
+
+            With --export it writes all of them, the oldest first, as JSON with one event a line.
+
+            Exit code 1 if there is none.
+
+            Examples:
+              notifyctl history /post -n 10
+              notifyctl history --unread
+              notifyctl history --after 1795231492321669 -n 0 --json=short
+              notifyctl history --export | gzip -c
+            """)
+
+    @Argument(
+        help: "A topic, such as /post/27, and everything below it; / means every topic.",
+        completion: Completion.prefixes)
+    var topic = "/"
+
+    @Option(
+        parsing: .unconditional, help: "Begin after the event with this id.", completion: Completion.events,
+        transform: NumberArgument.eventID)
+    var after: UInt64?
+    @Option(
+        name: .customShort("n", allowingJoined: true), parsing: .unconditional,
+        help: "The most events to list; 0 means all. (default: 50)", transform: NumberArgument.parse(0 ... .max))
+    var count: Int?
+    @Flag(help: "Only unread events.") var unread = false
+    @Flag(help: "Write all events as JSON, one a line.") var export = false
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        if export, count != nil || output.style != nil || output.isJSON {
+            throw ValidationError("--export writes all events, as JSON with one a line: leave out -n, -j and --json.")
+        }
+    }
+
+    func run() async throws {
+        try TopicFilter.requireSlash(topic)
+        let history = HistoryReader(client: try await bus.connect(reading: true), topic: topic, isUnread: unread)
+        if export { return try await write(history) }
+        let limit = count == 0 ? Int.max : count ?? 50
+        let records =
+            if let after {
+                try await history.first(limit, after: EventID(rawValue: after))
+            } else {
+                try await history.last(limit)
+            }
+        let texts = await BannerTexts(history.client).texts(of: records)
+        if output.json == .off, Terminal.isInteractive {
+            let now = Timestamp.now
+            let rows = records.map { $0.cells(at: now, texts[$0.event.id]) }
+            for line in Columns.stackedLines(rows, within: Terminal.size?.columns) {
+                Terminal.print(line)
+            }
+        } else {
+            let origins = output.json != .off ? await EventOrigins(history.client).origins(of: records) : [:]
+            for var record in records {
+                let text = texts[record.event.id]
+                if let origin = origins[record.event.id] { record.event.add(origin) }
+                output.write(record.json(text), text: record.line(text))
+            }
+        }
+        if records.isEmpty { throw ExitCode.nothing }
+    }
+}
+
+extension HistoryCommand {
+    /// Writes page by page: there may be more than fits into memory.
+    private func write(_ history: HistoryReader) async throws {
+        var isEmpty = true
+        try await history.forEachPage(after: EventID(rawValue: after ?? 0)) { page in
+            for record in page { Terminal.print(record.json(nil).text(pretty: false)) }
+            if !page.isEmpty { isEmpty = false }
+        }
+        if isEmpty { throw ExitCode.nothing }
+    }
+}
+
+extension RecordedEvent {
+    var isUnread: Bool {
+        switch outcome {
+        case nil, .shown?, .muted?, .expired?: true
+        default: false
+        }
+    }
+
+    fileprivate func cells(at now: Int64, _ text: BannerText?) -> [Cell] {
+        event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell, text: text)
+    }
+
+    /// - Parameter text: what its banner says, if it has no title.
+    func line(_ text: BannerText?) -> String {
+        let time = event.published.map { Terminal.dim(Timestamp($0).text) + "  " } ?? ""
+        return time + event.line(text: text) + "  → " + Terminal.plain(outcome?.rawValue ?? "undecided")
+    }
+
+    fileprivate func json(_ text: BannerText?) -> JSON {
+        .object(event.members(text: text) + [("outcome", .string(outcome?.rawValue ?? ""))])
+    }
+}
+
+struct HistoryReader {
+    let client: NotifyClient
+    let topic: String
+    var isUnread = false
+
+    /// The first events after one, in ascending order.
+    func first(
+        _ count: Int, after: EventID, where isWanted: (RecordedEvent) -> Bool = { _ in true }
+    ) async throws(NotifyError) -> [RecordedEvent] {
+        var found: [RecordedEvent] = []
+        var last = after
+        while found.count < count, let page = try await page(after: &last) { found += page.filter(isWanted) }
+        return Array(found.prefix(count))
+    }
+
+    /// Reads everything after an event, in ascending order.
+    func forEachPage(after: EventID, _ body: ([RecordedEvent]) -> Void) async throws(NotifyError) {
+        var last = after
+        while let page = try await page(after: &last) { body(page) }
+    }
+
+    /// The events of the next page, which may be none; `nil` at the end.
+    private func page(after last: inout EventID) async throws(NotifyError) -> [RecordedEvent]? {
+        let page = try await client.history(topic, after: last)
+        guard let end = page.last?.event.id, end > last else { return nil }
+        last = end
+        return isUnread ? try await unseen(page) : page
+    }
+
+    /// The unread events of a page. The outcome of muted and expired ones does not tell it, so they are explained.
+    private func unseen(_ page: [RecordedEvent]) async throws(NotifyError) -> [RecordedEvent] {
+        let unread = page.filter(\.isUnread)
+        let doubtful = unread.filter { $0.outcome == .muted || $0.outcome == .expired }.map(\.event.id)
+        var read: Set<EventID> = []
+        do {
+            for explanation in try await explanations(of: doubtful) where explanation.isRead {
+                read.insert(explanation.id)
+            }
+        } catch {
+            throw error as? NotifyError ?? .strangeReply
+        }
+        return unread.filter { !read.contains($0.event.id) }
+    }
+
+    func last(_ count: Int) async throws(NotifyError) -> [RecordedEvent] {
+        // Pages only go forwards. Ids grow with time, so this steps back by a quickly growing span.
+        let end = try await client.snapshot(topic).cursor.rawValue
+        var span: UInt64 = 1000
+        while true {
+            let start = end > span ? end - span : 0
+            let found = try await first(.max, after: EventID(rawValue: start))
+            if found.count >= count || start == 0 { return found.suffix(count) }
+            span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
+        }
+    }
+
+    /// The newest events, in ascending order: about `limit`, and fewer if finding more takes longer.
+    func newest(_ limit: Int) async throws(NotifyError) -> [RecordedEvent] {
+        // A topic without values: only the cursor of the snapshot is needed.
+        let end = try await client.snapshot("/-").cursor.rawValue
+        var span = UInt64(limit)
+        var found: [RecordedEvent] = []
+        while true {
+            let start = end > span ? end - span : 0
+            // A span with too many events would return its oldest, so it is halved.
+            let events = try await first(limit, after: EventID(rawValue: start))
+            if events.count == limit { return found.isEmpty ? events : found }
+            found = events
+            if start == 0 { return found }
+            span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
+        }
+    }
+
+    /// Events published since a point in time, in microseconds since the epoch, in ascending order of their ids.
+    func since(_ moment: Int64) async throws(NotifyError) -> [RecordedEvent] {
+        try await first(.max, after: 0) { ($0.event.published ?? 0) >= moment }
+    }
+
+    /// The explanations of events, in the same order. Events that were deleted meanwhile are left out.
+    func explanations(of ids: [EventID]) async throws -> [Explanation] {
+        try await withThrowingTaskGroup(of: (Int, Explanation?).self) { group in
+            var found: [Int: Explanation] = [:]
+            var next = ids.enumerated().makeIterator()
+            func ask() {
+                guard let (index, id) = next.next() else { return }
+                group.addTask { [client] in
+                    do throws(NotifyError) {
+                        return (index, try await client.explain(id))
+                    } catch {
+                        if error.name?.hasSuffix(".UnknownEvent") == true { return (index, nil) }
+                        throw error
+                    }
+                }
+            }
+            // Enough parallel calls to use the daemon, and few enough for other callers.
+            for _ in 0..<16 { ask() }
+            while let (index, explanation) = try await group.next() {
+                found[index] = explanation
+                ask()
+            }
+            return found.sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+}
+
+/// Who published recorded events, and under which names: `History` does not say it, so the daemon is asked for each
+/// event.
+struct EventOrigins: Sendable {
+    let client: NotifyClient
+
+    init(_ client: NotifyClient) { self.client = client }
+
+    /// The explanations of events, by id; without those that the daemon does not tell.
+    func origins(of records: [RecordedEvent]) async -> [EventID: Explanation] {
+        await withTaskGroup(of: (EventID, Explanation?).self) { group in
+            var origins: [EventID: Explanation] = [:]
+            var next = records.lazy.map(\.event.id).makeIterator()
+            func ask() {
+                guard let id = next.next() else { return }
+                group.addTask { (id, try? await client.explain(id, autoStart: false)) }
+            }
+            for _ in 0..<BannerTexts.callsAtOnce { ask() }
+            while let (id, explanation) = await group.next() {
+                origins[id] = explanation
+                ask()
+            }
+            return origins
+        }
+    }
+}
+
+extension Event {
+    /// Adds what an explanation says of its origin.
+    mutating func add(_ explanation: Explanation) {
+        source = explanation.source
+        eventID = explanation.eventID
+        via = explanation.via
+        sender = explanation.sender
+    }
+}

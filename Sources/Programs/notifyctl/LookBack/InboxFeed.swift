@@ -1,0 +1,262 @@
+import NotifyClient
+
+/// Keeps an ``InboxScreen`` up to date. Signals say what was decided; new events are read page by page, because only a
+/// page has the text of their banners. It continues over restarts of the daemon and does not start it.
+final class InboxFeed: Sendable {
+    /// How often the daemon is asked without a signal: none tells that a muted or expired event was marked as read.
+    private static let period = Duration.seconds(2)
+    /// The shortest time between two pages.
+    private static let pause = Duration.milliseconds(100)
+    private static let pageSize = 500
+
+    let client: NotifyClient
+    let topic: String
+    private let address: String
+    private let screen = Locked(InboxScreen())
+    private let isStale = Locked(true)
+    private let (bell, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    private let (orders, ordering) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+
+    init(_ client: NotifyClient, _ topic: String, address: String) {
+        self.client = client
+        self.topic = topic
+        self.address = address
+        screen.withLock { $0.topic = topic }
+    }
+
+    /// Changes what is shown, and has it drawn.
+    func update<Result>(_ change: (inout InboxScreen) -> Result) -> Result {
+        defer { ring() }
+        return screen.withLock(change)
+    }
+
+    /// Draws without a change.
+    func draw<Result>(_ draw: (inout InboxScreen) -> Result) -> Result { screen.withLock(draw) }
+
+    /// Waits for the next change, at most one period, while the feed runs.
+    func news() async {
+        for await _ in bell { return }
+    }
+
+    func ring() { rope.yield() }
+
+    /// Reads older events if the user comes near the last one.
+    func loadIfNeeded() {
+        if screen.withLock(\.list.isShort) { ordering.yield() }
+    }
+
+    /// Reads the events anew.
+    func refresh() {
+        isStale.withLock { $0 = true }
+        ordering.yield()
+    }
+
+    /// Subscribes and reads until the task is cancelled.
+    ///
+    /// - Throws: `closed`, and errors of the subscription.
+    func run() async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask {
+                try await self.listen(to: self.client.events) { (_: Event) in self.refresh() }
+            }
+            group.addTask {
+                try await self.listen(to: self.client.outcomes) { (outcome: Outcome) in
+                    if self.update({ $0.list.receive(outcome) }) { self.refresh() }
+                }
+            }
+            group.addTask { await DaemonWatch(address: self.address).run { self.ordering.yield() } }
+            group.addTask { await self.read() }
+            group.addTask {
+                while !Task.isCancelled {
+                    try? await Task.sleep(for: Self.period)
+                    self.ordering.yield()
+                }
+            }
+            // The first error ends all of them.
+            while try await group.next() != nil {}
+        }
+    }
+
+    private func listen<Element: Sendable>(
+        to subscribe: ([String], Int) async throws -> Subscription<Element>, _ receive: (Element) -> Void
+    ) async throws {
+        while !Task.isCancelled {
+            do {
+                for try await element in try await subscribe([topic], 4096) { receive(element) }
+            } catch let error as NotifyError where error.code == .readerTooSlow {
+                refresh()
+            }
+        }
+    }
+
+    // MARK: Pages
+
+    private func read() async {
+        while !Task.isCancelled {
+            do {
+                try await ask()
+                update { $0.daemon = .running }
+            } catch  where error.code == .cancelled {
+                return
+            } catch {
+                isStale.withLock { $0 = true }
+                let isAbsent = error.code == .notReachable || error.code == .timedOut
+                update { $0.daemon = isAbsent ? .absent : .failing(error.advice) }
+            }
+            try? await Task.sleep(for: Self.pause)
+            for await _ in orders { break }
+        }
+    }
+
+    private func ask() async throws(NotifyError) {
+        let isStale = isStale.withLock { flag in
+            defer { flag = false }
+            return flag
+        }
+        let total = try await client.unread(topic, autoStart: false)
+        // An older daemon does not have this property.
+        let quiet = (try? await client.quiet()) ?? []
+        let (wanted, isNeeded) = screen.withLock { screen in
+            screen.quiet = quiet
+            let isNeeded = isStale || screen.list.isShort || total != screen.list.total
+            if isNeeded { screen.list.beginLoading() }
+            return (screen.list.wanted, isNeeded)
+        }
+        guard isNeeded else { return }
+        var found: [InboxEntry] = []
+        var hasMore = true
+        while hasMore, found.count < wanted {
+            let page = try await client.inbox(
+                topic, before: found.last?.id, limit: min(Self.pageSize, wanted - found.count), autoStart: false)
+            hasMore = !page.isEmpty
+            found += page
+        }
+        if total == found.count { hasMore = false }
+        screen.withLock { $0.list.take(found, hasMore: hasMore, total: max(total, found.count)) }
+    }
+}
+
+/// Reports the ``InboxStatus`` of a topic after every change, over restarts of the daemon, and does not start it.
+final class InboxFollower: Sendable {
+    /// The shortest time between two reports.
+    static let pause = Duration.milliseconds(200)
+    /// How often the daemon is asked without a signal: none tells that a muted or expired event was marked as read.
+    private static let period = Duration.seconds(30)
+    /// How long the daemon may be away before that is reported.
+    private static let patience = Duration.seconds(2)
+
+    private let client: NotifyClient
+    private let topic: String
+    private let address: String
+    private let orders: AsyncStream<Void>
+    private let ordering: AsyncStream<Void>.Continuation
+
+    init(_ client: NotifyClient, _ topic: String, address: String) {
+        self.client = client
+        self.topic = topic
+        self.address = address
+        (orders, ordering) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    }
+
+    /// Until the task is cancelled.
+    ///
+    /// - Throws: `invalidArgument` if the topic is none, and other errors of a subscription.
+    func run(_ report: @escaping @Sendable (InboxStatus) -> Void) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await self.listen(to: self.client.events) }
+            group.addTask { try await self.listen(to: self.client.outcomes) }
+            group.addTask { await DaemonWatch(address: self.address).run { self.ordering.yield() } }
+            group.addTask { await self.orderRegularly() }
+            group.addTask { await self.reportChanges(report) }
+            // The first error ends all of them.
+            while try await group.next() != nil {}
+        }
+    }
+
+    // MARK: Signals
+
+    private func listen<Element: Sendable>(
+        to subscribe: ([String], Int) async throws -> Subscription<Element>
+    ) async throws {
+        while !Task.isCancelled {
+            do {
+                for try await _ in try await subscribe([topic], 4096) { ordering.yield() }
+            } catch let error as NotifyError where error.code == .readerTooSlow {
+                ordering.yield()
+            }
+        }
+    }
+
+    private func orderRegularly() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.period)
+            ordering.yield()
+        }
+    }
+
+    // MARK: Reports
+
+    private func reportChanges(_ report: (InboxStatus) -> Void) async {
+        var last: InboxStatus?
+        var isAwaySince: ContinuousClock.Instant?
+        while !Task.isCancelled {
+            var status = await status()
+            if Task.isCancelled { return }
+            if status == nil {
+                let start = isAwaySince ?? .now
+                isAwaySince = start
+                if .now - start >= Self.patience { status = InboxStatus() }
+            } else {
+                isAwaySince = nil
+            }
+            if let status, status != last {
+                report(status)
+                last = status
+            }
+            // Without an answer it asks again, until that is reported.
+            if status != nil { for await _ in orders { break } }
+            // By then a new event is usually decided: one that a screen claims at once is not reported.
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+
+    /// `nil` if the daemon does not answer.
+    private func status() async -> InboxStatus? {
+        guard let degradation = try? await client.degradation() else { return nil }
+        var status = InboxStatus(isRunning: true, degradation: degradation)
+        do {
+            let unread = try await client.unread(topic, autoStart: false)
+            status.newest = try await client.inbox(topic, limit: InboxStatus.named, autoStart: false)
+            status.unread = max(unread, status.newest.count)
+        } catch {
+            // A journal that cannot be written may not be readable either.
+            return degradation.isEmpty ? nil : status
+        }
+        // An older daemon does not have this property.
+        status.quiet = InboxStatus.quiet((try? await client.quiet()) ?? [], at: topic)
+        return status
+    }
+}
+
+/// Tells when the daemon comes or goes, or what holds banners back changes. It does not start the daemon.
+struct DaemonWatch: Sendable {
+    let address: String
+
+    /// Until the task is cancelled.
+    func run(_ report: @escaping @Sendable () -> Void) async {
+        let properties = MatchRule(
+            sender: Router.name, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged")
+        while !Task.isCancelled {
+            let (end, ending) = AsyncStream.makeStream(of: Never.self)
+            let connection = try? await Connection.open(
+                address, onSignal: { _ in report() }, onClose: { ending.finish() })
+            if let connection {
+                for rule in [.ownerChanged(of: Router.name), properties] { try? await connection.addMatch(rule) }
+                report()
+                for await _ in end {}
+                connection.close()
+            }
+            try? await Task.sleep(for: .seconds(1))
+        }
+    }
+}

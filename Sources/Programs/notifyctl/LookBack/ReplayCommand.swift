@@ -1,0 +1,169 @@
+import ArgumentParser
+import Histogram
+import NotifyClient
+import NotifyJSON
+
+import struct Routing.RouteTable
+
+struct ReplayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "replay",
+        abstract: "Show what another window or configuration would have done with recorded events.",
+        discussion: """
+            Replays recorded events and their claims with the daemon's own rules in virtual time, and prints which banners \
+            would be added or missing. --window sets one window for all events; --config uses the routes of that file; with \
+            both, its routes get that window. It changes nothing.
+
+            With --config alone, an event keeps the window that its publisher set. The record has only the window that it had: \
+            one that is not the window of its route in the present configuration is taken for the publisher's.
+
+            Silent and muted events are left out, except muted ones whose route has break_through in that file. The route \
+            option “wait” and the limit of banners per second are not replayed. Exit code 1 if nothing is recorded.
+
+            Examples:
+              notifyctl replay --window 50ms
+              notifyctl replay --since 7d --config new.toml
+            """)
+
+    @Option(
+        parsing: .unconditional,
+        help: "Begin after this event, or this long ago: an id, or a time such as 24h. (default: 24h)",
+        transform: StartArgument.parse)
+    var since = StartArgument.ago(.seconds(86400))
+    @Option(
+        parsing: .unconditional, help: "The window to try; at most 1m. (default: 60ms, without --config)",
+        transform: DurationArgument.parse(.zero ... .seconds(60)))
+    var window: DurationArgument?
+    @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
+    @Option(
+        help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
+    var daemon: String?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    enum StartArgument {
+        case id(UInt64)
+        case ago(Duration)
+
+        static func parse(_ text: String) throws -> StartArgument {
+            if let id = UInt64(text) { return .id(id) }
+            if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
+            guard let time = Duration(text: text) else {
+                throw ValidationError(
+                    "“\(text)” is neither the id of an event nor a time. Write how long ago, such as 90m, 12h or 30d; the longest "
+                        + "is 366d.")
+            }
+            return .ago(time)
+        }
+    }
+
+    func validate() throws {
+        if daemon != nil, config == nil {
+            throw ValidationError("--daemon reads the file of --config: give both, or leave it out.")
+        }
+    }
+
+    func run() async throws {
+        let history = HistoryReader(client: try await bus.connect(reading: true), topic: "/")
+        let records =
+            switch since {
+            case .id(let id): try await history.first(.max, after: EventID(rawValue: id))
+            case .ago(let time): try await history.since(Timestamp.now - time.microseconds)
+            }
+        let explanations = try await history.explanations(of: records.map(\.event.id))
+        if explanations.isEmpty { throw ExitCode.nothing }
+        var routes: RouteTable?
+        var present: RouteTable?
+        if let config {
+            let daemon = try daemon ?? Daemon.locate()
+            routes = try await ConfiguredRoutes.read(config, with: daemon)
+            present = await ConfiguredRoutes.present(with: daemon)
+        }
+        let report = try ReplayReport(
+            explanations.map(ReplayEvent.init), routes: routes, present: present,
+            window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
+        output.write(report.json, text: report.text)
+    }
+}
+
+extension ReplayEvent {
+    init(_ explanation: Explanation) {
+        self.init(
+            id: explanation.id.rawValue, topic: explanation.topic, route: explanation.route, key: explanation.key,
+            sender: explanation.sender ?? "", time: explanation.start, window: explanation.window,
+            hasJoined: (explanation.opened ?? .max) < explanation.start - 1000,
+            outcome: explanation.outcome?.rawValue ?? "",
+            claims: explanation.effectiveClaims.compactMap { claim in
+                // A claim without a latency says nothing about a window.
+                claim.after.map { after in
+                    Claim(
+                        by: claim.by, after: after, isOfUse: explanation.isOfUse(claim),
+                        isAnswer: explanation.answers.contains(claim))
+                }
+            })
+    }
+}
+
+/// The latencies of claims, in a [histogram with a high dynamic range](https://hdrhistogram.org): its size does not depend on
+/// their number, and values are exact to a thousandth.
+struct Latencies: Equatable, Sendable {
+    /// Microseconds.
+    private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .three)
+
+    init(_ latencies: some Sequence<Duration>) {
+        for latency in latencies { histogram.record(UInt64(clamping: latency.microseconds)) }
+    }
+
+    var count: Int { Int(histogram.totalCount) }
+    var longest: Duration? { count > 0 ? .microseconds(histogram.maxRecorded) : nil }
+
+    /// The shortest time within which this many of 100 claims came.
+    func reached(by percent: Int) -> Duration? {
+        count > 0 ? .microseconds(histogram.valueAtPercentile(Double(percent))) : nil
+    }
+
+    /// The smallest window that would have caught this many of 100 claims; `nil` when none can be that long.
+    func window(catching percent: Int) -> Duration? {
+        guard let time = reached(by: percent) else { return nil }
+        let milliseconds = (time.microseconds + 999) / 1000
+        return milliseconds <= 60_000 ? .milliseconds(milliseconds) : nil
+    }
+
+    var json: JSON { .object(members) }
+
+    var members: [(String, JSON)] {
+        func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
+        return [
+            ("claims", .integer(count)), ("p50", time(reached(by: 50))), ("p95", time(reached(by: 95))),
+            ("p99", time(reached(by: 99))), ("max", time(longest)),
+        ]
+    }
+
+    /// For programs, the windows that would have sufficed, in milliseconds.
+    var windows: [(String, JSON)] {
+        [95, 99].map { percent in
+            ("window-for-\(percent)", window(catching: percent).map { .milliseconds($0) } ?? .null)
+        }
+    }
+
+    /// For people; `nil` if there are none.
+    var line: String? {
+        guard let half = reached(by: 50), let most = reached(by: 95), let nearlyAll = reached(by: 99), let longest
+        else {
+            return nil
+        }
+        return
+            "50% within \(half.displayText), 95% \(most.displayText), 99% \(nearlyAll.displayText), longest \(longest.displayText) (\(count))"
+    }
+
+    /// The windows that would have sufficed, for people.
+    var windowText: String {
+        [95, 99].map { percent in "\(windowText(catching: percent)) for \(percent) of 100 claims" }
+            .joined(separator: ", ")
+    }
+
+    func windowText(catching percent: Int) -> String {
+        window(catching: percent)?.shortText ?? "none (60 s is the longest there is)"
+    }
+}

@@ -1,0 +1,281 @@
+import ArgumentParser
+import NotifyClient
+import NotifyJSON
+
+struct MuteCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "mute",
+        abstract: "Stop banners at or below a topic for a while.",
+        discussion: """
+            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic, \
+            and a schedule of it until it begins again; what still covers it is printed. Routes with break_through show their \
+            banners all the same; those at or below the topic are printed.
+
+            Examples:
+              notifyctl mute /post/27 2h
+              notifyctl mute / until 9:00
+              notifyctl mute /post/27 0
+            """)
+
+    @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
+    var topic: String
+    @Argument(
+        help: "How long, such as 10m or 2h, or until when, such as “until 9:00”; 0 ends the mute.",
+        completion: .list(["10m", "1h", "8h", "1d", "0"]), transform: DurationArgument.parseEnd())
+    var duration: DurationArgument
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        try TopicFilter.requireSlash(topic)
+        let client = try await bus.connect()
+        if topic == "/", duration.duration == .zero { try await refuseForDesktop(client) }
+        try await client.mute(topic, for: duration.duration)
+        await complainIfNotStored(client)
+        // An older daemon does not have this property.
+        let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).concerning(topic) : []
+        var members: [(String, JSON)] = [
+            ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
+        ]
+        if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
+        let exceptions = duration.duration == .zero ? nil : await Exceptions(at: topic)
+        if let exceptions { members.append(exceptions.member) }
+        output.write(.object(members), text: exceptions?.sentence ?? rest.sentences(about: topic))
+    }
+}
+
+/// The routes whose banners neither a pause nor a mute holds back, because they have `break_through`.
+private struct Exceptions {
+    private let routes: [String]
+
+    /// - Returns: `nil` if there are none at or below the topic.
+    init?(at topic: String) async {
+        routes = await ConfiguredRoutes.breakingThrough(at: topic)
+        if routes.isEmpty { return nil }
+    }
+
+    var member: (String, JSON) { ("break-through", .array(routes.map(JSON.string))) }
+    var sentence: String {
+        "Banners still come from routes with break_through: \(Terminal.plain(routes.joined(separator: ", ")))."
+    }
+}
+
+extension [Quiet] {
+    /// What is still quiet at a topic and below; `nil` if nothing is.
+    fileprivate func sentences(about topic: String) -> String? {
+        let now = Timestamp.now
+        let sentences = map { quiet in
+            if quiet.cause == .paused { return "All banners are \(Terminal.plain(quiet.words(at: now)))." }
+            if quiet.cause == .desktop { return quiet.sentence(at: now) }
+            let verb = quiet.covers(topic) ? "\(topic) is still quiet: " : "Below it "
+            return Terminal.plain(verb) + quiet.sentence(at: now)
+        }
+        return sentences.isEmpty ? nil : sentences.joined(separator: "\n")
+    }
+}
+
+struct PauseCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Stop all banners, for a while or until “resume”.",
+        discussion: """
+            Subscribers receive the events as before. Events during a pause are not shown later.
+
+            Examples:
+              notifyctl pause; ./presentation; notifyctl resume
+              notifyctl pause 1h
+              notifyctl pause until 9:00
+            """)
+
+    @Argument(
+        help: "How long, such as 10m or 2h, or until when, such as “until 9:00”. (default: until “resume”)",
+        completion: .list(["10m", "1h", "8h", "1d"]), transform: DurationArgument.parseEnd())
+    var duration: DurationArgument?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func validate() throws {
+        guard duration?.duration != .zero else {
+            throw ValidationError(
+                "A pause of 0 seconds has no meaning. Leave the length out for a pause without an end; "
+                    + "“notifyctl resume” ends a pause.")
+        }
+    }
+
+    func run() async throws {
+        var members: [(String, JSON)] = [("paused", .boolean(true))]
+        if let duration {
+            let client = try await bus.connect()
+            try await client.pause(for: duration.duration)
+            await complainIfNotStored(client)
+            members.append(("milliseconds", .milliseconds(duration.duration)))
+        } else {
+            let client = try await bus.connect()
+            try await client.setPaused(true)
+            await complainIfNotStored(client)
+        }
+        let exceptions = await Exceptions(at: "/")
+        if let exceptions { members.append(exceptions.member) }
+        output.write(.object(members), text: exceptions?.sentence)
+    }
+}
+
+struct ResumeCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Let banners appear again after “pause”, or at a topic.",
+        discussion: """
+            Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a schedule of it until it \
+            begins again; / ends the pause too. What remains is printed.
+
+            Examples:
+              notifyctl resume
+              notifyctl resume /post/27
+              notifyctl resume /
+            """)
+
+    @Argument(
+        help: "A topic, such as /post/27; / means what is quiet everywhere.",
+        completion: Completion.quietTopics)
+    var topic: String?
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        if let topic { return try await resume(topic) }
+        let client = try await bus.connect()
+        try await refuseForDesktop(client)
+        try await client.setPaused(false)
+        await complainIfNotStored(client)
+        // An older daemon does not have this property.
+        let rest = (try? await client.quiet()) ?? []
+        let members: [(String, JSON)] = [("paused", .boolean(false))]
+        let now = Timestamp.now
+        output.write(
+            .object(members + (rest.isEmpty ? [] : [("quiet", .array(rest.map(\.json)))])),
+            text: rest.isEmpty ? nil : rest.map { "Still quiet: " + $0.sentence(at: now) }.joined(separator: "\n"))
+    }
+
+    private func resume(_ topic: String) async throws {
+        try TopicFilter.requireSlash(topic)
+        let client = try await bus.connect()
+        if topic == "/" { try await refuseForDesktop(client) }
+        try await client.mute(topic, for: .zero)
+        if topic == "/" { try await client.setPaused(false) }
+        await complainIfNotStored(client)
+        // An older daemon does not have this property.
+        let rest = ((try? await client.quiet()) ?? []).concerning(topic)
+        var members: [(String, JSON)] = [("topic", .string(topic))]
+        if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
+        output.write(.object(members), text: rest.sentences(about: topic))
+    }
+}
+
+extension Quiet {
+    /// A mute, a schedule or the desktop's own, and its end.
+    fileprivate func sentence(at now: Int64) -> String {
+        if cause == .desktop { return "Banners are \([self].desktop ?? "")." }
+        let state = cause == .schedule ? "quiet by a schedule" : "muted"
+        return Terminal.plain(
+            "\(topic) is \(state)" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
+                + "; “notifyctl resume \(topic)” ends that.")
+    }
+}
+
+struct QuietCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "quiet",
+        abstract: "List the pause, the mutes and the schedules, and when they end.",
+        discussion: """
+            Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the desktop is listed too, and is \
+            switched off there. This does not start notifyd.
+
+            Examples:
+              notifyctl quiet
+              notifyctl quiet --json=short | jq -r .topic
+            """)
+
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+
+    func run() async throws {
+        let quiet = try await bus.connect(starting: false, reading: true).quiet()
+        guard output.json == .off else {
+            for quiet in quiet { output.write(quiet.json, text: nil) }
+            return
+        }
+        if quiet.isEmpty { Terminal.print("Banners are on; no topic is muted.") }
+        let now = Timestamp.now
+        for line in Columns.lines(quiet.map { $0.cells(at: now) }, within: nil) { Terminal.print(line) }
+    }
+}
+
+/// Nothing but the desktop's own “do not disturb” holds back all banners: notifyd follows it, and does not end it.
+private func refuseForDesktop(_ client: NotifyClient) async throws {
+    let all = ((try? await client.quiet()) ?? []).filter { $0.topic == "/" }
+    guard all.map(\.cause) == [.desktop] else { return }
+    throw NotifyError(.refused, all[0].sentence(at: Timestamp.now))
+}
+
+/// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.
+func complainIfNotStored(_ client: NotifyClient) async {
+    guard let words = try? await client.degradation(), !words.isEmpty else { return }
+    Terminal.complain("not stored yet: \(Terminal.plain(words)).")
+}
+
+extension Quiet {
+    /// Such as `paused until 14:05`, `/post until 14:05` or `/ until 07:00 (schedule)`.
+    func words(at now: Int64 = Timestamp.now) -> String {
+        let subject = cause == .paused ? "paused" : topic
+        let end = until.map { " until " + Timestamp($0).end(seenAt: now) } ?? ""
+        return subject + end + ([.paused, .muted].contains(cause) ? "" : " (\(cause))")
+    }
+
+    var json: JSON {
+        .object([
+            ("topic", .string(topic)), ("until", until.map { .integer($0) } ?? .null),
+            ("cause", .string(cause.rawValue)),
+        ])
+    }
+
+    func cells(at now: Int64) -> [Cell] {
+        let end =
+            until.map { "until " + Timestamp($0).end(seenAt: now) }
+            ?? (cause == .desktop ? "until it is switched off there" : "until “notifyctl resume”")
+        return [Cell(topic, .bold), Cell(end), Cell(cause.rawValue, .dim)]
+    }
+}
+
+extension [Quiet] {
+    private static var named: Int { 3 }
+
+    /// What covers a topic or a topic below it.
+    func concerning(_ topic: String) -> [Quiet] {
+        filter { $0.covers(topic) || Quiet(topic: topic, cause: .muted).covers($0.topic) }
+    }
+
+    /// Whether there is a mute of exactly this topic.
+    func isMuted(_ topic: String) -> Bool { contains { $0.cause == .muted && $0.topic.utf8.elementsEqual(topic.utf8) } }
+
+    var pause: Quiet? { first { $0.cause == .paused } }
+
+    /// The desktop's own “do not disturb”, and where it is switched off; `nil` while it is off.
+    var desktop: String? {
+        guard contains(where: { $0.cause == .desktop }) else { return nil }
+        return
+            "held back by “do not disturb” of the desktop: switch it off there, in its settings or with the command of "
+            + "its notification server, such as “dunstctl set-paused false”"
+    }
+
+    /// The mutes and schedules as text, such as `/post until 14:05, /run until 15:00`; `nil` without any.
+    func mutes() -> String? {
+        let mutes = filter { $0.cause != .paused && $0.cause != .desktop }
+        guard !mutes.isEmpty else { return nil }
+        let rest = mutes.count - Self.named
+        let words = mutes.prefix(Self.named).map { $0.words() }
+        return (words + (rest > 0 ? ["\(rest) more"] : [])).joined(separator: ", ")
+    }
+}

@@ -1,0 +1,188 @@
+import ArgumentParser
+import ChildProcesses
+import Glibc
+import NotifyJSON
+import TOMLTables
+import TabRules
+import UserFiles
+
+struct BrowserCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "browser",
+        abstract: "Show which browsers know notifyd-browser, and tell them of it.",
+        discussion: """
+            With notifyd’s extension, the tab that you look at is a screen. The extension needs the program notifyd-browser, \
+            and a browser starts only programs that it was told of. notifyd-browser(8) has the rest.
+
+            Examples:
+              notifyctl browser
+              notifyctl browser install
+              notifyctl browser install firefox brave
+              notifyctl browser uninstall
+            """,
+        subcommands: [BrowserInstallCommand.self, BrowserUninstallCommand.self])
+
+    @OptionGroup var output: OutputOptions
+
+    func run() {
+        let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
+        let known = KnownBrowser.allCases.compactMap { browser in
+            browser.manifest(folders).map { (browser, $0.file, $0.manifest) }
+        }
+        let unaware = KnownBrowser.allCases.filter { browser in
+            browser.isUsed(folders) && !known.contains { $0.0 == browser }
+        }
+        var lines = known.map { browser, file, manifest in
+            Terminal.plain(
+                "\(browser.rawValue) starts \(manifest.host)"
+                    + (manifest.isUsable ? ", says \(file)" : ", which is not there, says \(file)"))
+        }
+        lines += unaware.map {
+            "\($0.rawValue) does not know notifyd-browser: notifyctl browser install \($0.rawValue)"
+        }
+        lines += KnownBrowser.allCases.compactMap { $0.confinement(folders) }.map { "\($0.state). \($0.advice)" }
+        if lines.isEmpty { lines = ["No browser has run here: notifyctl browser install firefox"] }
+        var mistakes: [String] = []
+        if case .failure(let error) = TabRules.inForce(BaseDirectories().configuration) { mistakes = error.lines }
+        lines += mistakes.map { "The rules have a mistake: \(Terminal.plain($0))" }
+        output.write(
+            .object([
+                (
+                    "browsers",
+                    .array(
+                        known.map { browser, file, manifest in
+                            .object([
+                                ("browser", .string(browser.rawValue)), ("file", .string(file)),
+                                ("host", .string(manifest.host)), ("usable", .boolean(manifest.isUsable)),
+                            ])
+                        })
+                ), ("unaware", .array(unaware.map { .string($0.rawValue) })),
+                ("mistakes", .array(mistakes.map(JSON.string))),
+            ]), text: lines.joined(separator: "\n"))
+    }
+}
+
+struct BrowserInstallCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "install",
+        abstract: "Tell your browsers of notifyd-browser.",
+        discussion: """
+            Writes a small file to the folder where each browser looks for programs that its extensions may start. Without \
+            names it does so for every browser that has run here.
+
+            Examples:
+              notifyctl browser install
+              notifyctl browser install chromium
+            """)
+
+    @Argument(help: "firefox, librewolf, chromium, chrome, brave, edge or vivaldi; all that have run here by default.")
+    var browsers: [KnownBrowser] = []
+    @Option(help: "The program, instead of the notifyd-browser beside notifyctl or in $PATH.", completion: .file())
+    var host: String?
+
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let environment = ChildProcess.currentEnvironment
+        let folders = BrowserFolders(environment: environment)
+        let chosen = browsers.isEmpty ? KnownBrowser.allCases.filter { $0.isUsed(folders) } : browsers
+        guard !chosen.isEmpty else {
+            let confined = KnownBrowser.allCases.compactMap { $0.confinement(folders) }
+            for (state, advice) in confined { Terminal.complain("\(state). \(advice)") }
+            if confined.isEmpty {
+                Terminal.complain("No browser has run here yet. Name one: notifyctl browser install firefox")
+            }
+            throw ExitCode.nothing
+        }
+        let manifest = HostManifest(host: try path(environment))
+        let files = try chosen.map { try write(manifest, for: $0, folders) }
+        let lines =
+            files.map { Terminal.plain("Made \($0).") } + ["Now add the extension to the browser: notifyd-browser(8)"]
+        for (state, advice) in chosen.compactMap({ $0.confinement(folders) }) {
+            Terminal.complain("\(state). \(advice)")
+        }
+        output.write(
+            .object([("files", .array(files.map(JSON.string)))]), text: lines.joined(separator: "\n"))
+    }
+
+    /// Browsers want the whole path.
+    private func path(_ environment: [String: String]) throws -> String {
+        let name = "notifyd-browser"
+        var candidates = [host.map(BaseDirectories.absolute)].compactMap(\.self)
+        if host == nil {
+            if let own = FileFacts.link(at: "/proc/self/exe"), let slash = own.lastIndex(of: "/") {
+                candidates.append(own[...slash] + name)
+            }
+            candidates += (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
+        }
+        if let path = candidates.first(where: { $0.hasPrefix("/") && access($0, X_OK) == 0 }) { return path }
+        Terminal.complain(
+            host.map { "\(Terminal.plain($0)) is no program that can be started." }
+                ?? "There is no notifyd-browser beside notifyctl or in $PATH. Install it, or name it with --host.")
+        throw ExitCode.notReachable
+    }
+
+    private func write(_ manifest: HostManifest, for browser: KnownBrowser, _ folders: BrowserFolders) throws -> String
+    {
+        let folder = browser.userFolder(folders)
+        let file = folder + "/" + HostManifest.file
+        makeFolders(folder)
+        let text = manifest.json(for: browser.family).text(pretty: true) + "\n"
+        do throws(WholeFile.Failure) {
+            // The mode is that of files that hold no secret.
+            try WholeFile.write(text, to: file, mode: 0o644)
+        } catch {
+            Terminal.complain("\(Terminal.plain(file)) cannot be written: \(Terminal.plain(error.description)).")
+            throw ExitCode.refused
+        }
+        return file
+    }
+
+    private func makeFolders(_ path: String) {
+        guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        makeFolders(String(path[..<slash]))
+        // What could not be made shows when the file is written.
+        mkdir(path, 0o700)
+    }
+}
+
+struct BrowserUninstallCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "uninstall",
+        abstract: "Remove what “browser install” has written.",
+        discussion: """
+            The extension itself is removed in the browser. What a package has told all users’ browsers goes with the package.
+
+            Examples:
+              notifyctl browser uninstall
+              notifyctl browser uninstall chromium
+            """)
+
+    @Argument(help: "firefox, librewolf, chromium, chrome, brave, edge or vivaldi; all by default.")
+    var browsers: [KnownBrowser] = []
+
+    @OptionGroup var output: OutputOptions
+
+    func run() throws {
+        let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
+        var removed: [String] = []
+        for browser in browsers.isEmpty ? KnownBrowser.allCases : browsers {
+            let folder = browser.userFolder(folders)
+            let file = folder + "/" + HostManifest.file
+            // One of another extension is left alone.
+            guard HostManifest(at: file, for: browser.family) != nil else { continue }
+            guard unlink(file) == 0 else {
+                let reason = String(cString: strerror(errno))
+                Terminal.complain("\(Terminal.plain(file)) cannot be removed: \(reason).")
+                throw ExitCode.refused
+            }
+            // Other programs may have files there.
+            rmdir(folder)
+            removed.append(file)
+        }
+        let lines = removed.map { Terminal.plain("Removed \($0).") }
+        output.write(
+            .object([("files", .array(removed.map(JSON.string)))]),
+            text: lines.isEmpty ? "There is nothing to remove." : lines.joined(separator: "\n"))
+    }
+}

@@ -1,0 +1,230 @@
+import ArgumentParser
+import DesktopEvents
+import Glibc
+import NotifyClient
+import NotifyJSON
+import Routing
+import TOMLTables
+import UserFiles
+
+/// A rule of `focus.toml` that is made for a window, or one of `desktop.toml` for a notification.
+struct LearnedRule {
+    enum State: String, ExpressibleByArgument, CaseIterable { case focused, visible }
+
+    /// In TOML.
+    let text: String
+
+    /// - Parameters:
+    ///   - topic: a pattern with one capture at most, for which the room in the title stands, or the first number.
+    ///   - state: when it holds its screen; `nil` leaves it out.
+    ///   - withTitle: whether only windows with this title fit.
+    init(for window: FocusInfo.FocusedWindow, topic: String, state: State?, withTitle: Bool) throws {
+        let app = window.app.isEmpty ? window.instance : window.app
+        var lines = try Self.head(
+            "[[screen]]", app, window.title, topic, isExact: withTitle, page: "notifyd-focus.toml(5)")
+        if let state { lines.append("state = \(Self.quoted(state.rawValue))") }
+        text = lines.joined(separator: "\n")
+    }
+
+    /// - Parameters:
+    ///   - topic: a pattern with one capture at most, for which the room in the title stands, or the first number;
+    ///   `nil`: that of
+    ///     the program.
+    ///   - keep: how long its text stays; `nil` leaves it out.
+    ///   - isShared: whether other devices get it.
+    init(for sighting: DesktopInfo.Sighting, topic: String?, keep: Duration?, isShared: Bool) throws {
+        var lines = try Self.head(
+            "[[app]]", sighting.program, sighting.notice.title, topic, isExact: false, page: "notifyd-desktop.toml(5)")
+        if let keep { lines.append("keep = \(Self.quoted(keep.text))") }
+        if isShared { lines.append("share = true") }
+        text = lines.joined(separator: "\n")
+    }
+
+    /// The lines by which a rule fits, and that of its topic.
+    ///
+    /// - Parameters:
+    ///   - isExact: whether only this title fits, where the topic has no capture. So it is where no program is known.
+    ///   - page: of the manual, for those who have to write the rule by hand.
+    private static func head(
+        _ table: String, _ app: String, _ title: String, _ topic: String?, isExact: Bool, page: String
+    ) throws -> [String] {
+        var lines = [table]
+        if !app.isEmpty { lines.append("app = \(quoted(app))") }
+        if let name = try topic.flatMap({ try TopicPattern($0).captureNames.first }) {
+            guard let pattern = room(title, capturing: name) ?? pattern(title, capturing: name) else {
+                Terminal.complain(
+                    "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
+                        + "“\(Terminal.plain(title))”. Write the rule by hand: \(page).")
+                throw ExitCode.badData
+            }
+            lines.append("title = \(quoted(pattern))")
+        } else if isExact || app.isEmpty {
+            lines.append("title = \(quoted("^" + escaped(title.unicodeScalars[...]) + "$"))")
+        }
+        if let topic { lines.append("topic = \(quoted(topic))") }
+        return lines
+    }
+
+    /// What is printed when the rule is in a file.
+    func announcement(in file: String) -> String {
+        "\(Terminal.plain(file)) has a new rule:\n\n"
+            + text.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
+    }
+
+    /// A capture for the name of a room, which chat programs write behind a #.
+    private static func room(_ title: String, capturing name: String) -> String? {
+        let first = title.unicodeScalars.drop { $0 != "#" }.dropFirst().first
+        guard let first, first.properties.isAlphabetic else { return nil }
+        return "#(?<\(name)>[\\w-]+)"
+    }
+
+    /// A string of JSON is a basic string of TOML too.
+    private static func quoted(_ text: String) -> String { JSON.string(text).text() }
+
+    /// What stands before the first number in a title, and a capture for the number. A counter at the beginning, as in
+    /// "(3) Post 27", is not that number, nor is a version, as in "Editor 7.4: Post 27", if another one follows.
+    private static func pattern(_ title: String, capturing name: String) -> String? {
+        let scalars = title.unicodeScalars
+        let (counter, start) = counter(scalars)
+        let numbers = numbers(in: scalars[start...])
+        guard let number = numbers.first(where: { !scalars[$0].contains(".") }) ?? numbers.first else { return nil }
+        var before = ""
+        var place = start
+        for version in numbers where version.upperBound <= number.lowerBound {
+            before += escaped(scalars[place..<version.lowerBound]) + "[0-9.]+"
+            place = version.upperBound
+        }
+        before += escaped(scalars[place..<number.lowerBound])
+        let end = scalars[number].firstIndex(of: ".") ?? number.upperBound
+        let next = end < scalars.endIndex ? escaped(scalars[end...].prefix(1)) : "$"
+        return "^" + counter + before + "(?<\(name)>[0-9]+)" + next
+    }
+
+    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
+
+    /// The pattern of a counter of unread messages, if a title begins with one, and where the rest of the title begins.
+    private static func counter(
+        _ title: String.UnicodeScalarView
+    ) -> (pattern: String, end: String.UnicodeScalarView.Index) {
+        guard title.first == "(", let end = title.firstIndex(of: ")") else { return ("", title.startIndex) }
+        let inside = title[title.index(after: title.startIndex)..<end]
+        guard inside.first.map(isDigit) == true, inside.allSatisfy({ isDigit($0) || $0 == "+" }) else {
+            return ("", title.startIndex)
+        }
+        let rest = title[title.index(after: end)...]
+        return ("(?:\\([0-9+]+\\)\\s*)?", rest.firstIndex { $0 != " " } ?? rest.endIndex)
+    }
+
+    /// The numbers in a text, and versions: numbers with points between them.
+    private static func numbers(
+        in text: Substring.UnicodeScalarView
+    ) -> [Range<String.UnicodeScalarView.Index>] {
+        var numbers: [Range<String.UnicodeScalarView.Index>] = []
+        var place = text.startIndex
+        while let start = text[place...].firstIndex(where: isDigit) {
+            var end = start
+            while end < text.endIndex {
+                if !isDigit(text[end]) {
+                    let next = text.index(after: end)
+                    guard text[end] == ".", next < text.endIndex, isDigit(text[next]) else { break }
+                }
+                end = text.index(after: end)
+            }
+            numbers.append(start..<end)
+            place = end
+        }
+        return numbers
+    }
+
+    /// Text that a regular expression takes for itself.
+    private static func escaped(_ text: Substring.UnicodeScalarView) -> String {
+        var result = String.UnicodeScalarView()
+        for scalar in text {
+            if "\\.^$*+?()[]{}|".unicodeScalars.contains(scalar) { result.append("\\") }
+            result.append(scalar)
+        }
+        return String(result)
+    }
+}
+
+/// What `focus --learn` and `desktop --learn` have in common: a rule is made of what is seen next.
+enum Learning {
+    /// How long to wait for it.
+    static let times: ClosedRange<Duration> = .seconds(1)...Duration.seconds(600)
+    static let usualTime: Duration = .seconds(60)
+
+    /// The number of captures of a topic; `nil` if it is not one, which `requirePattern` tells as the other commands
+    /// do.
+    ///
+    /// - Throws: if there are more than can be filled.
+    static func captures(of topic: String) throws -> Int? {
+        guard let captures = try? TopicPattern(topic).captureNames.count else { return nil }
+        guard captures <= 1 else {
+            throw ValidationError("“--learn” can fill one name in braces, and this topic has \(captures).")
+        }
+        return captures
+    }
+
+    /// - Throws: if it is not a topic, with or without captures.
+    static func requirePattern(_ topic: String?) throws {
+        guard let topic else { return }
+        try TopicFilter.requireSlash(topic)
+        do throws(TopicError) { _ = try TopicPattern(topic) } catch {
+            throw NotifyError(.invalidArgument, "“\(topic)” is not a topic: \(error)")
+        }
+    }
+
+    /// Prints the rule that is in a file now.
+    static func announce(_ rule: LearnedRule, in file: String, _ output: OutputOptions) {
+        output.write(
+            .object([("file", .string(file)), ("rule", .string(rule.text))]), text: rule.announcement(in: file))
+    }
+}
+
+/// A configuration file with rules, to which one is added. What is there stays as it is, with its comments.
+struct RuleFile {
+    let path: String
+
+    /// Reads the file, and its rules.
+    ///
+    /// - Throws: the exit code, after its mistakes were told.
+    func read<Rules>(_ parse: (String) throws(ConfigurationError) -> Rules) throws -> (text: String, rules: Rules) {
+        try tellingMistakes { () throws(ConfigurationError) in
+            let text = try ConfigurationText.read(path) ?? ""
+            return (text, try parse(text))
+        }
+    }
+
+    /// The text of the file with one more rule, and the rules then.
+    func adding<Rules>(
+        _ rule: String, to text: String, _ parse: (String) throws(ConfigurationError) -> Rules
+    ) throws -> (text: String, rules: Rules) {
+        let gap = text.isEmpty ? "" : text.hasSuffix("\n") ? "\n" : "\n\n"
+        let new = text + gap + rule + "\n"
+        return try tellingMistakes { () throws(ConfigurationError) in (new, try parse(new)) }
+    }
+
+    private func tellingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {
+        do throws(ConfigurationError) { return try body() } catch {
+            for line in error.lines { Terminal.complain(line) }
+            throw ExitCode.badConfiguration
+        }
+    }
+
+    /// - Throws: the exit code, after the reason was told.
+    func write(_ text: String) throws {
+        makeFolder()
+        do throws(WholeFile.Failure) {
+            try WholeFile.write(text, to: path)
+        } catch {
+            Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
+            throw ExitCode.refused
+        }
+    }
+
+    private func makeFolder() {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        // What could not be made shows when the file is written.
+        mkdir(String(path[..<slash]), 0o700)
+    }
+}
