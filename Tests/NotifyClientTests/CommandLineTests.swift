@@ -431,8 +431,8 @@ struct CommandLineTests {
         let value = Value.variants([
             "b": .dictionary([.uint32(1): .double(0.5)], keys: .uint32, values: .double), "a": .byte(7),
         ])
-        #expect(JSON(value).text(pretty: false) == #"{"a":7,"b":{"1":0.5}}"#)
-        #expect(JSON(.double(.infinity)).text(pretty: false) == "null")
+        #expect(value.json.text(pretty: false) == #"{"a":7,"b":{"1":0.5}}"#)
+        #expect(Value.double(.infinity).json.text(pretty: false) == "null")
     }
 
     @Test func aTimelineDrawsOneCharacterForTenMilliseconds() {

@@ -19,7 +19,7 @@ struct SpellingTests {
         // In the order of their bytes: “e” comes before “é”.
         #expect(fields.map { Array($0.key.utf8) } == [other, one, "z"].map { Array($0.utf8) })
         #expect(fields != [one: "1", "z": 1])
-        #expect(JSON(fields: fields).text(pretty: false) == #"{"\#(other)":"2","\#(one)":"1","z":1}"#)
+        #expect(fields.json.text(pretty: false) == #"{"\#(other)":"2","\#(one)":"1","z":1}"#)
     }
 
     @Test func valuesAreEqualWhenTheirBytesAre() {

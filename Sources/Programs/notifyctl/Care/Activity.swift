@@ -212,10 +212,10 @@ extension Activity {
 
 extension Activity.Window {
     fileprivate func json(at now: Duration) -> JSON {
-        .object([
-            ("topic", .string(topic)), ("events", .array(events.sorted().map { .integer($0.rawValue) })),
-            ("window", .milliseconds(length)), ("left", .microseconds(left(at: now))), ("waiting", .boolean(isWaiting)),
-        ])
+        [
+            "topic": topic, "events": events.sorted(), "window": JSON.milliseconds(length),
+            "left": JSON.microseconds(left(at: now)), "waiting": isWaiting,
+        ]
     }
 }
 
@@ -229,9 +229,10 @@ extension Activity.Decision {
 
 extension Rates.PerSecond {
     fileprivate var json: JSON {
-        .object([
-            ("events", .number("\(events)")), ("claimed", .number("\(claimed)")), ("banners", .number("\(banners)")),
-        ])
+        [
+            "events": JSON.number("\(events)"), "claimed": JSON.number("\(claimed)"),
+            "banners": JSON.number("\(banners)"),
+        ]
     }
 }
 

@@ -49,7 +49,7 @@ struct BridgeCheck {
             let count = bridge.deadLetters
             findings.append(
                 .warning(
-                    check, "\(count) dead letter\(count == 1 ? "" : "s"): what it could not deliver, and never will",
+                    check, "\(count.counting("dead letter")): what it could not deliver, and never will",
                     "“notifyctl bridges \(bridge.name) --dead-letters” says why; “--forget” instead deletes them."))
         }
         return findings
@@ -151,10 +151,7 @@ struct AbsentBridge: Equatable {
                 // LinkCheck says it of this one.
                 if name == "mqtt" { continue }
                 if access(file, F_OK) != 0 {
-                    let state = try? await query.askManager("GetUnitFileState", [.string("notifyd-\(name).service")])?
-                        .string
-                    // The others need none.
-                    guard name == "ntfy", state?.hasPrefix("enabled") == true else { continue }
+                    guard name == "ntfy", await query.isEnabled("notifyd-ntfy.service") else { continue }
                     bridge.missing = file
                 }
             }
@@ -164,15 +161,10 @@ struct AbsentBridge: Equatable {
     }
 
     private mutating func askManager(_ query: BusQuery) async {
-        guard let path = try? await query.askManager("LoadUnit", [.string("notifyd-\(name).service")])?.string else {
-            return
-        }
-        let unit = await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")
+        let unit = await query.unit("notifyd-\(name).service")
         hasManager = unit["LoadState"]?.string == "loaded"
-        let service = await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Service")
-        // Between two attempts it waits to be restarted.
         guard unit["ActiveState"]?.string == "failed" || unit["SubState"]?.string == "auto-restart" else { return }
-        failure = UnitFailure("notifyd-\(name)", service)
+        failure = UnitFailure("notifyd-\(name)", await query.service("notifyd-\(name).service"))
     }
 }
 
@@ -240,10 +232,9 @@ struct LinkCheck {
         func warn(_ problem: String, _ advice: String) {
             findings.append(.warning(Self.check, "\(Terminal.plain(line.title)): \(problem)", advice))
         }
-        func count(_ messages: UInt64) -> String { "\(messages) message\(messages == 1 ? "" : "s")" }
         if line.forged > 0 {
             warn(
-                "\(count(line.forged)) passed over: moved here from another topic, or in the name of somebody else",
+                "\(line.forged.counting("message")) passed over: moved here from another topic, or in the name of somebody else",
                 line.isChannel
                     ? "A member, or a stranger, forges messages; if a member has lost its key: notifyctl link forget NAME"
                     : "Somebody else writes below the topics of this user: look at the access list of the broker.")
@@ -264,11 +255,11 @@ struct LinkCheck {
                 + "there is one, mqtt.authorities.pem away, and then: notifyctl link join"
         let reason = line.isSealed ? "the others have another key" : "the others have a key"
         let version = line.isChannel ? ", or an older notifyd" : ""
-        warn("\(count(line.unopened)) cannot be opened: \(reason)\(version)", advice)
+        warn("\(line.unopened.counting("message")) cannot be opened: \(reason)\(version)", advice)
         return findings
     }
 
-    private func findings(_ device: LinkInfo.Device) -> [Finding] {
+    private func findings(_ device: ListedDevice) -> [Finding] {
         var findings: [Finding] = []
         let title = Terminal.plain(device.title)
         let offset = device.clockOffset
@@ -290,7 +281,7 @@ struct LinkCheck {
 
     static func ask(_ query: BusQuery) async -> LinkCheck {
         var check = LinkCheck(now: Timestamp.now)
-        check.isThere = await query.owner(of: BridgeInfo.prefix + LinkInfo.bridge) != nil
+        check.isThere = await query.owner(of: Remote.link.name) != nil
         if check.isThere { check.info = try? await LinkInfo.ask(query) }
         let file = LinkFiles(nil).configuration
         do throws(ConfigurationError) {
@@ -339,7 +330,7 @@ struct PushCheck {
     }
 
     static func ask(_ query: BusQuery, activatable: [String]) async -> PushCheck {
-        guard await query.owner(of: BusQuery.pushBridge) != nil else { return PushCheck() }
+        guard await query.owner(of: Remote.push.name) != nil else { return PushCheck() }
         let entries = (try? await query.askPush("List"))?.first?.elements ?? []
         return PushCheck(
             endpoints: entries.compactMap(\.entries).map(PushEndpointInfo.init),

@@ -52,7 +52,7 @@ struct ConfigCommand: AsyncParsableCommand {
             let (code, lines) = try await Daemon.run(program, arguments, environment: environment)
             let report = lines.joined(separator: "\n")
             output.write(
-                .object([("good", .boolean(code == 0)), ("report", .array(lines.map(JSON.string)))]),
+                ["good": code == 0, "report": lines],
                 text: code == 0 ? report : nil)
             if code != 0 {
                 if output.json == .off { StandardStreams.writeToError(report + "\n") }

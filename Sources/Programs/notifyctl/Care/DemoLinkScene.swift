@@ -98,23 +98,17 @@ struct LinkScene: PlayedScene {
 
     var json: JSON {
         func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return .object([
-            ("title", .string(title)), ("topic", .string(topic)),
-            (
-                "devices",
-                .array(
-                    places.map { place in
-                        .object([
-                            ("name", .string(place.name)), ("acknowledged", time(place.acknowledged)),
-                            ("heard", time(place.heard)), ("claimed", time(place.claimed?.time)),
-                            ("closed", time(place.closed)),
-                            ("outcome", place.decided.map { .string($0.kind.rawValue) } ?? .null),
-                            ("banner", time(place.banner)), ("taken-down", time(place.takenDown)),
-                        ])
-                    })
-            ),
-            ("flaws", .array(flaws.map(JSON.string))),
-        ])
+        return [
+            "title": title, "topic": topic,
+            "devices": places.map { place -> JSON in
+                [
+                    "name": place.name, "acknowledged": time(place.acknowledged), "heard": time(place.heard),
+                    "claimed": time(place.claimed?.time), "closed": time(place.closed), "outcome": place.decided?.kind,
+                    "banner": time(place.banner), "taken-down": time(place.takenDown),
+                ]
+            },
+            "flaws": flaws,
+        ]
     }
 }
 
@@ -188,22 +182,16 @@ struct OutageScene: PlayedScene {
 
     var json: JSON {
         func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return .object([
-            ("title", .string(title)), ("topic", .string(topic)), ("events", .integer(Int64(events))),
-            ("outage", .microseconds(returned)),
-            (
-                "devices",
-                .array(
-                    places.map { place in
-                        .object([
-                            ("name", .string(place.name)), ("published", .integer(Int64(place.published.count))),
-                            ("longest-wait", .microseconds(place.longestWait)), ("connected", time(place.connected)),
-                            ("complete", time(place.complete)), ("missing", .integer(Int64(place.missing))),
-                            ("doubled", .integer(Int64(place.doubled))),
-                        ])
-                    })
-            ),
-            ("flaws", .array(flaws.map(JSON.string))),
-        ])
+        return [
+            "title": title, "topic": topic, "events": Int64(events), "outage": JSON.microseconds(returned),
+            "devices": places.map { place -> JSON in
+                [
+                    "name": place.name, "published": Int64(place.published.count),
+                    "longest-wait": JSON.microseconds(place.longestWait), "connected": time(place.connected),
+                    "complete": time(place.complete), "missing": Int64(place.missing), "doubled": Int64(place.doubled),
+                ]
+            },
+            "flaws": flaws,
+        ]
     }
 }

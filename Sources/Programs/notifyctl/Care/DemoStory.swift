@@ -240,13 +240,11 @@ struct Scene: PlayedScene {
 
     var json: JSON {
         func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return .object([
-            ("title", .string(title)), ("topic", .string(topic)), ("acknowledged", time(acknowledged)),
-            ("heard", time(heard)), ("claimed", time(claimed?.time)),
-            ("verdict", claimed.map { .string($0.verdict.rawValue) } ?? .null),
-            ("outcome", outcome.map { .string($0.outcome.kind.rawValue) } ?? .null),
-            ("banner", time(banner?.time)), ("taken-down", time(takenDown)),
-            ("flaws", .array(flaws.map(JSON.string))),
-        ])
+        return [
+            "title": title, "topic": topic, "acknowledged": time(acknowledged), "heard": time(heard),
+            "claimed": time(claimed?.time), "verdict": claimed?.verdict,
+            "outcome": outcome?.outcome.kind, "banner": time(banner?.time),
+            "taken-down": time(takenDown), "flaws": flaws,
+        ]
     }
 }

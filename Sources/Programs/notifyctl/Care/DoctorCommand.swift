@@ -27,7 +27,7 @@ struct DoctorCommand: AsyncParsableCommand {
         let findings = await findings()
         let isWell = findings.allSatisfy { $0.level == .ok }
         output.write(
-            .object([("well", .boolean(isWell)), ("findings", .array(findings.map(\.json)))]),
+            ["well": isWell, "findings": findings.map(\.json)],
             text: Finding.lines(findings).joined(separator: "\n"))
         if !isWell { throw ExitCode.nothing }
     }
@@ -63,7 +63,7 @@ struct Diagnosis {
     func findings() async -> [Finding] {
         var router = RouterCheck(ownVersion: projectVersion)
         let owner = await query.owner(of: Router.name)
-        let properties = await owner == nil ? [:] : query.properties(Router.name, Router.path, Router.interface)
+        let properties = await owner == nil ? [:] : query.properties(.router)
         router.isRunning = owner != nil
         router.version = properties["Version"]?.string
         if owner != nil, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
@@ -108,8 +108,8 @@ struct Diagnosis {
         link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
-            + (properties.isEmpty ? [] : await problems(Router.name, Router.path, Router.interface))
-            + (await problems(DesktopInfo.name, BridgeInfo.path, DesktopInfo.interface))
+            + (properties.isEmpty ? [] : await problems(.router))
+            + (await problems(.desktop))
             + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
             + bridges.findings
             + link.findings
@@ -128,26 +128,23 @@ struct Diagnosis {
     }
 
     /// What a program says of itself; one that does not run, or is too old, says nothing.
-    private func problems(_ name: String, _ path: String, _ interface: String) async -> [Finding] {
-        let rows = try? await query.ask(name, path, interface, "Diagnose").first?.elements
-        return (rows ?? []).compactMap { row in
-            guard let texts = row.elements?.compactMap(\.string), texts.count >= 3 else { return nil }
-            return .warning(texts[0], texts[1], texts[2])
-        }
+    private func problems(_ remote: Remote) async -> [Finding] {
+        let rows = try? await query.ask(remote, "Diagnose").first?.elements
+        return (rows ?? []).compactMap { $0.texts(atLeast: 3) }.map { .warning($0[0], $0[1], $0[2]) }
     }
 
     // MARK: The notification server
 
     private func server() async -> ServerCheck {
         let name = "org.freedesktop.Notifications"
-        let path = "/org/freedesktop/Notifications"
+        let remote = Remote(name: name, path: "/org/freedesktop/Notifications", interface: name)
         var check = ServerCheck()
         check.isThere = await query.owner(of: name) != nil
         guard check.isThere else { return check }
         do throws(NotifyError) {
-            let information = try await query.ask(name, path, name, "GetServerInformation").map { $0.string ?? "" }
+            let information = try await query.ask(remote, "GetServerInformation").map { $0.string ?? "" }
             check.answer = .information(name: information.first ?? "", version: information.dropFirst(2).first ?? "")
-            let capabilities = try? await query.ask(name, path, name, "GetCapabilities")
+            let capabilities = try? await query.ask(remote, "GetCapabilities")
             check.capabilities = capabilities?.first?.elements?.compactMap(\.string)
         } catch {
             check.answer = error.code == .timedOut ? .none : .error(error.description)
@@ -238,11 +235,7 @@ struct Finding: Equatable {
 
 extension Finding {
     var json: JSON {
-        .object(
-            JSON.present([
-                ("check", .string(check)), ("level", .string(level.rawValue)), ("state", .string(state)),
-                ("advice", advice.map(JSON.string)),
-            ]))
+        JSON.object(JSON.present(["check": check, "level": level.rawValue, "state": state, "advice": advice]))
     }
 
     private var colour: Terminal.Style {

@@ -75,7 +75,7 @@ struct FocusCheck {
                 Self.check, "windows are followed (\(info.source)), but there is no rule",
                 "Add one: notifyctl focus --learn '/post/{id}'")
         }
-        let rules = "\(info.rules) rule\(info.rules == 1 ? "" : "s")"
+        let rules = info.rules.counting("rule")
         return .ok(Self.check, "windows are followed (\(info.source)), \(rules); \(Self.lock(info))")
     }
 
@@ -140,16 +140,10 @@ struct FocusUnit {
         guard let environment = await query.managerEnvironment() else { return nil }
         var unit = FocusUnit()
         unit.hasDisplay = environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil
-        let file = try? await query.askManager("GetUnitFileState", ["notifyd-focus.service"])?.string
-        unit.isEnabled = file?.hasPrefix("enabled") ?? false
-        unit.hasFailed = await state(of: "notifyd-focus.service", query) == "failed"
-        unit.isSessionActive = await state(of: "graphical-session.target", query) == "active"
+        unit.isEnabled = await query.isEnabled("notifyd-focus.service")
+        unit.hasFailed = await query.unit("notifyd-focus.service").text("ActiveState") == "failed"
+        unit.isSessionActive = await query.unit("graphical-session.target").text("ActiveState") == "active"
         return unit
-    }
-
-    private static func state(of name: String, _ query: BusQuery) async -> String? {
-        guard let path = try? await query.askManager("LoadUnit", [.string(name)])?.string else { return nil }
-        return await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")["ActiveState"]?.string
     }
 }
 

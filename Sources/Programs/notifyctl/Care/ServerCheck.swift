@@ -166,12 +166,8 @@ struct InstalledServer: Equatable {
     }
 
     private static func failure(of unit: String, _ query: BusQuery) async -> String? {
-        guard let path = try? await query.askManager("LoadUnit", [.string(unit)])?.string else { return nil }
-        let manager = UnitCheck.manager
-        guard await query.properties(manager, path, "\(manager).Unit")["ActiveState"]?.string == "failed" else {
-            return nil
-        }
-        return UnitFailure(unit, await query.properties(manager, path, "\(manager).Service")).state
+        guard await query.unit(unit)["ActiveState"]?.string == "failed" else { return nil }
+        return UnitFailure(unit, await query.service(unit)).state
     }
 }
 

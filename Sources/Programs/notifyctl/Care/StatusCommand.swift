@@ -65,7 +65,7 @@ struct Status {
     var json: JSON {
         .object(
             properties.sorted { $0.key < $1.key }.map { name, value in
-                (name, name == "Quiet" ? .array(quiet.map(\.json)) : JSON(value))
+                (name, name == "Quiet" ? .array(quiet.map(\.json)) : value.json)
             } + [
                 ("NotificationServer", .string(server.word)), ("Screens", .array(screens.map { $0.json(programs) })),
                 ("ClaimLatency", recent.json), ("Bridges", .array(bridges.map(\.json))),
@@ -120,7 +120,7 @@ struct Status {
             rows.append(
                 (
                     "Bridge \(bridge.name)",
-                    bridge.fullWords + (letters > 0 ? ", \(letters) dead letter\(letters == 1 ? "" : "s")" : "")
+                    bridge.fullWords + (letters > 0 ? ", " + letters.counting("dead letter") : "")
                 ))
         }
         if version != projectVersion { rows.append(("notifyctl", projectVersion)) }

@@ -71,19 +71,14 @@ struct UnitCheck {
 }
 
 extension UnitCheck {
-    static let manager = "org.freedesktop.systemd1"
-
     /// Asks the service manager.
     ///
     /// - Returns: the state of the unit, and all properties of the service.
     static func ask(_ query: BusQuery) async -> (UnitCheck, service: [String: Value]) {
         var check = UnitCheck()
-        check.hasManager = await query.owner(of: manager) != nil
-        guard check.hasManager,
-            let path = try? await query.askManager("LoadUnit", ["notifyd.service"])?.string
-        else { return (check, [:]) }
-        let unit = await query.properties(manager, path, "\(manager).Unit")
-        let service = await query.properties(manager, path, "\(manager).Service")
+        check.hasManager = await query.owner(of: Remote.manager.name) != nil
+        guard check.hasManager else { return (check, [:]) }
+        let (unit, service) = (await query.unit("notifyd.service"), await query.service("notifyd.service"))
         check.loadState = unit["LoadState"]?.string ?? ""
         check.activeState = unit["ActiveState"]?.string ?? ""
         check.fragment = unit["FragmentPath"]?.string ?? ""

@@ -58,6 +58,16 @@ struct OutputOptions: ParsableArguments {
 
     var json: JSONStyle { style ?? (isJSON ? (Terminal.isInteractive ? .pretty : .short) : .off) }
 
+    /// Writes the JSON of each element, or lines for people.
+    func write(list: @autoclosure () -> [JSON], lines: @autoclosure () -> [String]) {
+        guard json == .off else {
+            for element in list() { write(element, text: nil) }
+            return
+        }
+        let lines = lines()
+        if !lines.isEmpty { Terminal.print(lines.joined(separator: "\n")) }
+    }
+
     /// Writes `value` if JSON is wanted, else the text if there is any.
     func write(_ value: @autoclosure () -> JSON, text: @autoclosure () -> String?) {
         switch json {

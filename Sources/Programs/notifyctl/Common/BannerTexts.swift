@@ -26,20 +26,9 @@ struct BannerTexts: Sendable {
 
     /// The texts of those events that need one, by id.
     func texts(of records: [RecordedEvent]) async -> [EventID: BannerText] {
-        await withTaskGroup(of: (EventID, BannerText?).self) { group in
-            var texts: [EventID: BannerText] = [:]
-            var next = records.lazy.filter(\.needsText).map(\.event.id).makeIterator()
-            func ask() {
-                guard let id = next.next() else { return }
-                group.addTask { (id, await text(of: id)) }
-            }
-            for _ in 0..<Self.callsAtOnce { ask() }
-            while let (id, text) = await group.next() {
-                texts[id] = text
-                ask()
-            }
-            return texts
-        }
+        let ids = records.filter(\.needsText).map(\.event.id)
+        let texts = await concurrently(ids) { await text(of: $0) }
+        return Dictionary(uniqueKeysWithValues: zip(ids, texts)).compactMapValues(\.self)
     }
 }
 
@@ -104,4 +93,38 @@ func withOrderedOutput<Element: Sendable, Result>(
         await output.finish()
         throw error
     }
+}
+
+/// Does the same for every element, for some of them at a time.
+///
+/// - Returns: the results in the order of the elements.
+/// - Throws: the first error; the other calls are cancelled then.
+func concurrently<Element: Sendable, Output: Sendable, Failure: Error>(
+    _ elements: [Element], atOnce count: Int = BannerTexts.callsAtOnce,
+    _ body: @escaping @Sendable (Element) async throws(Failure) -> Output
+) async throws(Failure) -> [Output] {
+    let outputs = await withTaskGroup(of: (Int, Result<Output, Failure>).self) { group in
+        var outputs: [Int: Output] = [:]
+        var next = elements.enumerated().makeIterator()
+        func begin() {
+            guard let (index, element) = next.next() else { return }
+            group.addTask {
+                do throws(Failure) { return (index, .success(try await body(element))) } catch {
+                    return (index, .failure(error))
+                }
+            }
+        }
+        for _ in 0..<count { begin() }
+        while let (index, result) = await group.next() {
+            switch result {
+            case .success(let output): outputs[index] = output
+            case .failure(let error):
+                group.cancelAll()
+                return Result<[Int: Output], Failure>.failure(error)
+            }
+            begin()
+        }
+        return .success(outputs)
+    }
+    return try outputs.get().sorted { $0.key < $1.key }.map(\.value)
 }

@@ -3,17 +3,44 @@ import Glibc
 import NotifyClient
 import NotifyJSON
 
+/// An interface of a program on the bus.
+struct Remote: Sendable {
+    let name: String
+    let path: String
+    let interface: String
+
+    static let router = Remote(name: Router.name, path: Router.path, interface: Router.interface)
+    static let focus = Remote(name: "org.notifyd.Focus1", path: "/org/notifyd/Focus1", interface: "org.notifyd.Focus1")
+    static let desktop = bridge("desktop", "org.notifyd.Desktop1")
+    static let link = bridge("mqtt", "org.notifyd.Link1")
+    static let ntfy = bridge("ntfy", "org.notifyd.Ntfy1")
+    static let push = bridge("unifiedpush", "org.notifyd.Push1")
+    static let manager = systemd("", "Manager")
+
+    static func bridge(_ name: String, _ interface: String = "org.notifyd.Bridge1") -> Remote {
+        Remote(name: BridgeInfo.prefix + name, path: "/org/notifyd/Bridge1", interface: interface)
+    }
+
+    fileprivate static func systemd(_ path: String, _ interface: String) -> Remote {
+        let name = "org.freedesktop.systemd1"
+        return Remote(
+            name: name, path: path.isEmpty ? "/org/freedesktop/systemd1" : path, interface: "\(name).\(interface)")
+    }
+}
+
 /// Calls services on a bus with a short timeout and without starting them.
 struct BusQuery {
     static let timeout: Duration = .seconds(2)
 
     let connection: Connection
 
+    /// - Parameter limit: how long the method may take.
     func ask(
-        _ name: String, _ path: String, _ interface: String, _ member: String, _ arguments: [Value] = []
+        _ remote: Remote, _ member: String, _ arguments: [Value] = [], within limit: Duration = timeout
     ) async throws(NotifyError) -> [Value] {
         try await connection.call(
-            .call(member, of: interface, at: path, on: name, autoStart: false, arguments), timeout: Self.timeout
+            .call(member, of: remote.interface, at: remote.path, on: remote.name, autoStart: false, arguments),
+            timeout: limit
         ).arguments
     }
 
@@ -28,9 +55,9 @@ struct BusQuery {
     }
 
     /// All properties of an interface; empty if they cannot be read.
-    func properties(_ name: String, _ path: String, _ interface: String) async -> [String: Value] {
-        let answer = try? await ask(name, path, "org.freedesktop.DBus.Properties", "GetAll", [.string(interface)])
-        return answer?.first?.entries ?? [:]
+    func properties(_ remote: Remote) async -> [String: Value] {
+        let properties = Remote(name: remote.name, path: remote.path, interface: "org.freedesktop.DBus.Properties")
+        return (try? await ask(properties, "GetAll", [.string(remote.interface)]))?.first?.entries ?? [:]
     }
 
     /// The unique name of the owner of a name, or `nil`.
@@ -54,26 +81,16 @@ struct BusQuery {
         try await connection.call(.toBus(member, arguments), timeout: Self.timeout).arguments.first
     }
 
-    /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts
-    /// notifyd, else that of the running notifyd; `nil` if neither is there.
-    func pathOfButtons() async -> String? {
-        let (process, (unit, service)) = (await process(of: Router.name), await UnitCheck.ask(self))
-        guard process == nil ? unit.loadState == "loaded" : process == service["MainPID"]?.integer() else {
-            return process.flatMap(ProcessFacts.environment)?["PATH"]
-        }
-        return await managerEnvironment()?["PATH"]
-    }
-
-    /// The variables that the service manager gives to what it starts; `nil` without one.
-    func managerEnvironment() async -> [String: String]? {
-        let name = UnitCheck.manager
-        let lines = await properties(name, "/org/freedesktop/systemd1", "\(name).Manager")["Environment"]?.elements
-        return lines.map { ProcessFacts.variables($0.compactMap(\.string)) }
-    }
-
-    func askManager(_ member: String, _ arguments: [Value]) async throws(NotifyError) -> Value? {
-        let name = UnitCheck.manager
-        return try await ask(name, "/org/freedesktop/systemd1", "\(name).Manager", member, arguments).first
+    /// Connects to the bus for as long as `body` runs.
+    ///
+    /// - Parameter address: `nil`: the session bus.
+    static func run<Result>(
+        at address: String?, _ body: (BusQuery) async throws -> Result
+    ) async throws -> Result {
+        guard let address = address ?? NotifyClient.sessionBusAddress else { throw NotifyError.noSessionBus }
+        let connection = try await Connection.open(address)
+        defer { connection.close() }
+        return try await body(BusQuery(connection: connection))
     }
 }
 
@@ -84,19 +101,43 @@ extension BusOptions {
     }
 }
 
+// MARK: The service manager
+
 extension BusQuery {
-    /// Connects to the bus for as long as `body` runs.
-    ///
-    /// - Parameter address: `nil`: the session bus.
-    static func run<Result>(
-        at address: String?, _ body: (BusQuery) async throws -> Result
-    ) async throws -> Result {
-        guard let address = address ?? NotifyClient.sessionBusAddress else {
-            throw NotifyError.noSessionBus
+    func askManager(_ member: String, _ arguments: String...) async throws(NotifyError) -> Value? {
+        try await ask(.manager, member, arguments.map(Value.string)).first
+    }
+
+    /// The properties of a unit, such as `LoadState` and `ActiveState`; empty if no service manager knows it.
+    func unit(_ name: String) async -> [String: Value] { await properties(ofUnit: name, "Unit") }
+
+    /// The properties that only a service has, such as `MainPID`; empty if no service manager knows it.
+    func service(_ name: String) async -> [String: Value] { await properties(ofUnit: name, "Service") }
+
+    private func properties(ofUnit name: String, _ interface: String) async -> [String: Value] {
+        guard let path = try? await askManager("LoadUnit", name)?.string else { return [:] }
+        return await properties(.systemd(path, interface))
+    }
+
+    /// Whether a unit is started when its user logs in.
+    func isEnabled(_ unit: String) async -> Bool {
+        (try? await askManager("GetUnitFileState", unit)?.string)?.hasPrefix("enabled") ?? false
+    }
+
+    /// The variables that the service manager gives to what it starts; `nil` without one.
+    func managerEnvironment() async -> [String: String]? {
+        await properties(.manager)["Environment"]?.elements
+            .map { ProcessFacts.variables($0.compactMap(\.string)) }
+    }
+
+    /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts
+    /// notifyd, else that of the running notifyd; `nil` if neither is there.
+    func pathOfButtons() async -> String? {
+        let (process, (unit, service)) = (await process(of: Router.name), await UnitCheck.ask(self))
+        guard process == nil ? unit.loadState == "loaded" : process == service["MainPID"]?.integer() else {
+            return process.flatMap(ProcessFacts.environment)?["PATH"]
         }
-        let connection = try await Connection.open(address)
-        defer { connection.close() }
-        return try await body(BusQuery(connection: connection))
+        return await managerEnvironment()?["PATH"]
     }
 }
 
@@ -136,7 +177,7 @@ struct Activation {
     private func startUnit(_ query: BusQuery) async throws(NotifyError) {
         let deadline = ContinuousClock.now + Self.limit
         do throws(NotifyError) {
-            _ = try await query.askManager("StartUnit", ["notifyd.service", "replace"])
+            _ = try await query.askManager("StartUnit", "notifyd.service", "replace")
         } catch  where error.code == .refused {
             throw NotifyError(.notReachable, "notifyd cannot be started: \(error.message)", name: Self.failure)
         }

@@ -50,7 +50,7 @@ enum Completion {
     /// The endpoints of notifyd-unifiedpush, if it runs.
     static let pushEndpoints = CompletionKind.custom { _, _, _ in
         let endpoints = try? await BusQuery.run(at: nil) { query in
-            guard await query.owner(of: BusQuery.pushBridge) != nil else { return [PushEndpointInfo]() }
+            guard await query.owner(of: Remote.push.name) != nil else { return [PushEndpointInfo]() }
             return (try await query.askPush("List").first?.elements ?? []).compactMap(\.entries).map(
                 PushEndpointInfo.init)
         }

@@ -33,7 +33,7 @@ extension Event {
     var content: [(String, JSON)] {
         [
             ("id", .integer(id.rawValue)), ("topic", .string(topic)), ("title", .string(title)),
-            ("body", .string(body)), ("fields", JSON(fields: fields)),
+            ("body", .string(body)), ("fields", fields.json),
         ]
     }
 
@@ -43,14 +43,10 @@ extension Event {
     func members(verdict: Verdict? = nil, isHeld: Bool = false, text: BannerText? = nil) -> [(String, JSON)] {
         content
             + JSON.present([
-                ("published", published.map(JSON.integer)), ("window", window.map(JSON.milliseconds)),
-                ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
-                ("via", via.map(JSON.string)), ("expires", expires.map(JSON.integer)),
-                ("urgency", urgency.map { .integer($0.rawValue) }), ("silent", silence.map(JSON.string)),
-                ("claimed", JSON.ifTrue(isClaimed)),
-                ("sender", sender.map(JSON.string)), ("replayed", JSON.ifTrue(isReplayed)),
-                ("retained", JSON.ifTrue(isRetained)), ("verdict", (verdict?.rawValue).map(JSON.string)),
-                ("held", JSON.ifTrue(isHeld)),
+                "published": published, "window": window.map(JSON.milliseconds), "source": source, "event-id": eventID,
+                "via": via, "expires": expires, "urgency": urgency?.rawValue, "silent": silence,
+                "claimed": JSON.ifTrue(isClaimed), "sender": sender, "replayed": JSON.ifTrue(isReplayed),
+                "retained": JSON.ifTrue(isRetained), "verdict": verdict?.rawValue, "held": JSON.ifTrue(isHeld),
             ]) + (text?.members ?? [])
     }
 }
@@ -146,11 +142,9 @@ extension Outcome {
 
     var members: [(String, JSON)] {
         JSON.present([
-            ("outcome", .string(kind.rawValue)), ("by", by.map(JSON.string)), ("program", program.map(JSON.string)),
-            ("latency", latency.map(JSON.microseconds)), ("form", form.map(JSON.string)),
-            ("banner", banner.map(JSON.integer)), ("count", count.map(JSON.integer)),
-            ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
-            ("action", action.map(JSON.string)), ("device", device.map(JSON.string)),
+            "outcome": kind.rawValue, "by": by, "program": program, "latency": latency.map(JSON.microseconds),
+            "form": form, "banner": banner, "count": count, "lateness": lateness.map(JSON.microseconds),
+            "delay": delay?.rawValue, "action": action, "device": device,
         ])
     }
 }
@@ -186,7 +180,7 @@ extension Action {
     var line: String { "\(id)  \(Terminal.bold(Terminal.plain(topic)))  ⏎ \(Terminal.plain(action))" }
 
     var json: JSON {
-        .object([("id", .integer(id.rawValue)), ("topic", .string(topic)), ("action", .string(action))])
+        ["id": id.rawValue, "topic": topic, "action": action]
     }
 }
 
@@ -200,11 +194,10 @@ extension ListedScreen {
     }
 
     func json(_ programs: [String: String]) -> JSON {
-        .object(
+        JSON.object(
             JSON.present([
-                ("screen", .integer(id)), ("topic", .string(topic)), ("mode", .string(mode.rawValue)),
-                ("state", .string(state.rawValue)), ("owner", .string(owner)),
-                ("program", programs[owner].map(JSON.string)),
+                "screen": id, "topic": topic, "mode": mode.rawValue, "state": state.rawValue, "owner": owner,
+                "program": programs[owner],
             ]))
     }
 }

@@ -123,3 +123,8 @@ extension String {
         String(repeating: filler, count: max(0, width - count)) + self
     }
 }
+
+extension BinaryInteger {
+    /// The number with a noun: “1 rule”, “2 rules”.
+    func counting(_ noun: String) -> String { "\(self) \(noun)\(self == 1 ? "" : "s")" }
+}

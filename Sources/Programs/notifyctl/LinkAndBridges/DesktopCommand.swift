@@ -74,19 +74,27 @@ struct DesktopCommand: AsyncParsableCommand {
 
     /// Waits for a notification, adds a rule for it, and has notifyd-desktop read it.
     private func learn(_ info: DesktopInfo, _ query: BusQuery) async throws {
-        let file = DesktopFile(info.configuration)
-        _ = try file.rules()
+        let file = RuleFile(path: info.configuration) { text, file throws(ConfigurationError) in
+            try TableReader.read(file: file, text: text, DesktopRules.read)
+        }
+        _ = try file.read()
         StandardStreams.complain("Have the program show a notification.")
         let sighting = try await DesktopInfo.next(query, within: timeout?.duration ?? Learning.usualTime)
+        let notice = sighting.notice
         let rule = try LearnedRule(for: sighting, topic: topic, keep: keep?.duration, isShared: share)
-        try file.add(rule, for: sighting)
-        try await DesktopInfo.reload(query)
+        try file.add(
+            rule, for: "notification", fit: { $0.decision(for: notice).rule },
+            flaw: {
+                $0.decision(for: notice).rule == nil
+                    ? "A rule for this notification would not fit it: “\(Terminal.plain(notice.title))”." : nil
+            })
+        _ = try await query.ask(.desktop, "Reload")
         Learning.announce(rule, in: info.configuration, output)
     }
 
     private static func reported(_ error: NotifyError) -> any Error {
         switch (error.code, error.name) {
-        case (.refused, "\(DesktopInfo.interface).Error.TimedOut"?):
+        case (.refused, "\(Remote.desktop.interface).Error.TimedOut"?):
             Terminal.complain(Terminal.plain(error.message) + ".")
             return ExitCode.nothing
         case (.notReachable, _?):
@@ -98,161 +106,87 @@ struct DesktopCommand: AsyncParsableCommand {
     }
 }
 
-/// The file with the rules of notifyd-desktop.
-struct DesktopFile {
-    private let file: RuleFile
-
-    init(_ path: String) {
-        file = RuleFile(path: path)
-    }
-
-    private func parse(_ text: String) throws(ConfigurationError) -> DesktopRules {
-        try TableReader.read(file: file.path, text: text, DesktopRules.read)
-    }
-
-    /// The rules in it.
-    ///
-    /// - Throws: the exit code, after its mistakes were told.
-    func rules() throws -> DesktopRules { try file.read(parse).rules }
-
-    /// Adds a rule at the end.
-    ///
-    /// - Parameter sighting: it fits the rule.
-    func add(_ rule: LearnedRule, for sighting: DesktopInfo.Sighting) throws {
-        let (old, rules) = try file.read(parse)
-        if let fit = rules.decision(for: sighting.notice).rule {
-            Terminal.complain(
-                "Rule \(fit) in \(Terminal.plain(file.path)) fits this notification already, and the first that fits counts; "
-                    + "nothing was changed.")
-            throw ExitCode.refused
-        }
-        let (text, newRules) = try file.adding(rule.text, to: old, parse)
-        guard newRules.decision(for: sighting.notice).rule != nil else {
-            Terminal.complain(
-                "A rule for this notification would not fit it: “\(Terminal.plain(sighting.notice.title))”. "
-                    + "Nothing was changed.")
-            throw ExitCode.badData
-        }
-        try file.write(text)
-    }
-}
-
-/// How notifyd-desktop is, and what it has seen: `org.notifyd.Desktop1`.
+/// The state of notifyd-desktop, and what it has seen: `org.notifyd.Desktop1`.
 struct DesktopInfo {
-    static let name = BridgeInfo.prefix + "desktop"
-    static let interface = "org.notifyd.Desktop1"
-
     /// A notification that came lately.
     struct Sighting {
-        let notice: Notice
-        /// The number of the rule that fits, from 1.
-        let rule: UInt32?
-        /// `nil` if it is no event.
-        let topic: String?
-        let isShared: Bool
-        /// Why it is no event.
-        let reason: String
-        /// Microseconds since the epoch.
-        let time: Int64
+        let entries: [String: Value]
 
-        init(_ entries: [String: Value]) {
+        var notice: Notice {
             var notice = Notice()
-            func text(_ name: String) -> String { entries[name]?.string ?? "" }
-            (notice.app, notice.desktopEntry, notice.category) = (text("app"), text("desktop-entry"), text("category"))
-            (notice.unit, notice.title) = (text("unit"), text("title"))
-            self.notice = notice
-            rule = entries["rule"]?.integer()
-            topic = entries["topic"]?.string
-            isShared = entries["share"]?.boolean ?? false
-            reason = text("reason")
-            time = entries["time"]?.integer() ?? 0
+            (notice.app, notice.desktopEntry) = (entries.text("app"), entries.text("desktop-entry"))
+            (notice.category, notice.unit) = (entries.text("category"), entries.text("unit"))
+            notice.title = entries.text("title")
+            return notice
+        }
+        var program: String { entries.text("app").isEmpty ? entries.text("desktop-entry") : entries.text("app") }
+
+        var json: JSON {
+            .object(
+                entries.members([
+                    "app": "", "desktop-entry": "", "category": "", "unit": "", "title": "", "time": 0, "rule": nil,
+                    "topic": nil, "share": false, "reason": "",
+                ]))
         }
 
-        var program: String { notice.app.isEmpty ? notice.desktopEntry : notice.app }
+        /// An event has a topic; what is no event has a reason instead.
+        func cells(at now: Int64) -> [Cell] {
+            let rule: UInt32? = entries["rule"]?.integer()
+            let topic = entries["topic"]?.string
+            return [
+                Cell(Timestamp(entries.number("time")).clock(seenAt: now), .dim),
+                Cell(topic ?? entries.text("reason"), topic == nil ? .yellow : .bold, isImportant: true),
+                Cell(rule.map { "rule \($0)" } ?? "no rule"), Cell("\(program): \(entries.text("title"))"),
+            ]
+        }
     }
 
-    let server: String
-    let way: String
-    let banners: UInt32
-    let rules: UInt32
-    let configuration: String
+    private let state: [String: Value]
     /// The newest last.
-    let sightings: [Sighting]
+    private let sightings: [Sighting]
+
+    var configuration: String { state.text("configuration") }
 
     /// - Throws: if notifyd-desktop does not run, or does not answer.
     static func ask(_ query: BusQuery) async throws(NotifyError) -> DesktopInfo {
-        let state = try await query.ask(name, BridgeInfo.path, interface, "Get").first?.entries ?? [:]
-        let list = try await query.ask(name, BridgeInfo.path, interface, "List").first?.elements ?? []
-        return DesktopInfo(
-            server: state["server"]?.string ?? "", way: state["way"]?.string ?? "",
-            banners: state["banners"]?.integer() ?? 0, rules: state["rules"]?.integer() ?? 0,
-            configuration: state["configuration"]?.string ?? "",
-            sightings: list.compactMap(\.entries).map { Sighting($0) })
+        let state = try await query.ask(.desktop, "Get").first?.entries ?? [:]
+        let list = try await query.ask(.desktop, "List").first?.elements ?? []
+        return DesktopInfo(state: state, sightings: list.compactMap(\.entries).map(Sighting.init))
     }
 
     /// Waits for a notification.
     static func next(_ query: BusQuery, within limit: Duration) async throws(NotifyError) -> Sighting {
-        let milliseconds = UInt32(limit / .milliseconds(1))
-        let answer = try await query.connection.call(
-            .call(
-                "WaitForNotification", of: interface, at: BridgeInfo.path, on: name, autoStart: false,
-                [.uint32(milliseconds)]),
-            timeout: limit + .seconds(5))
-        return Sighting(answer.arguments.first?.entries ?? [:])
-    }
-
-    /// Makes it read its configuration again.
-    static func reload(_ query: BusQuery) async throws(NotifyError) {
-        _ = try await query.ask(name, BridgeInfo.path, interface, "Reload")
+        let answer = try await query.ask(
+            .desktop, "WaitForNotification", [.milliseconds(limit)], within: limit + .seconds(5))
+        return Sighting(entries: answer.first?.entries ?? [:])
     }
 
     // MARK: Output
 
     var json: JSON {
-        .object([
-            ("server", .string(server)), ("way", .string(way)), ("banners", .integer(banners)),
-            ("rules", .integer(rules)), ("configuration", .string(configuration)),
-            (
-                "notifications",
-                .array(
-                    sightings.map { sighting in
-                        .object([
-                            ("app", .string(sighting.notice.app)),
-                            ("desktop-entry", .string(sighting.notice.desktopEntry)),
-                            ("category", .string(sighting.notice.category)), ("unit", .string(sighting.notice.unit)),
-                            ("title", .string(sighting.notice.title)), ("time", .integer(sighting.time)),
-                            ("rule", sighting.rule.map(JSON.integer) ?? .null),
-                            ("topic", sighting.topic.map(JSON.string) ?? .null),
-                            ("share", .boolean(sighting.isShared)), ("reason", .string(sighting.reason)),
-                        ])
-                    })
-            ),
-        ])
+        .object(
+            state.members(["server": "", "way": "", "banners": 0, "rules": 0, "configuration": ""])
+                + JSON.members(["notifications": sightings.map(\.json)]))
     }
 
     var text: String {
         let width = Terminal.size?.columns
         let now = Timestamp.now
+        let server = state.text("server")
+        let (rules, banners): (UInt32, UInt32) = (state.number("rules"), state.number("banners"))
         let rows = [
             [
                 Cell("Server"),
-                server.isEmpty ? Cell("there is none", .yellow) : Cell("\(server), seen by a \(way)", .green),
+                server.isEmpty
+                    ? Cell("there is none", .yellow) : Cell("\(server), seen by a \(state.text("way"))", .green),
             ],
             [Cell("Rules"), Cell("\(rules) in \(configuration)")],
             [Cell("Banners"), Cell("\(banners) up")],
         ]
-        var lines = Columns.wrapped(rows, within: width)
-        guard !sightings.isEmpty else { return lines.joined(separator: "\n") }
-        lines.append("Lately")
-        lines += Columns.stackedLines(
-            sightings.map { sighting in
-                [
-                    Cell(Timestamp(sighting.time).clock(seenAt: now), .dim),
-                    Cell(sighting.topic ?? sighting.reason, sighting.topic == nil ? .yellow : .bold, isImportant: true),
-                    Cell(sighting.rule.map { "rule \($0)" } ?? "no rule"),
-                    Cell("\(sighting.program): \(sighting.notice.title)"),
-                ]
-            }, indentation: "  ", within: width)
-        return lines.joined(separator: "\n")
+        let heading = sightings.isEmpty ? [] : ["Lately"]
+        return
+            (Columns.wrapped(rows, within: width) + heading
+            + Columns.stackedLines(sightings.map { $0.cells(at: now) }, indentation: "  ", within: width))
+            .joined(separator: "\n")
     }
 }

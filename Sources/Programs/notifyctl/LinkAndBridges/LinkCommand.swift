@@ -36,9 +36,7 @@ struct LinkCommand: AsyncParsableCommand {
                 if error.name == NotifyError.linkIsAway { try LinkFiles(nil).check() }
                 throw error
             }
-            let bridge = BridgeInfo(
-                name: LinkInfo.bridge,
-                await query.properties(BridgeInfo.prefix + LinkInfo.bridge, BridgeInfo.path, BridgeInfo.interface))
+            let bridge = BridgeInfo(name: LinkInfo.bridge, await query.properties(.bridge(LinkInfo.bridge)))
             output.write(info.json(bridge), text: Self.text(info, bridge))
         }
     }
@@ -46,7 +44,6 @@ struct LinkCommand: AsyncParsableCommand {
     private static func text(_ info: LinkInfo, _ bridge: BridgeInfo) -> String {
         let now = Timestamp.now
         let width = Terminal.size?.columns
-        let deadLetters = bridge.deadLetters
         let names = [info.name, info.device].filter { !$0.isEmpty }.joined(separator: ", ")
         var lines = [Terminal.plain("This is \(names), of “\(info.user)” at \(info.broker).")]
         if info.lines.isEmpty {
@@ -55,15 +52,14 @@ struct LinkCommand: AsyncParsableCommand {
         }
         for line in info.lines {
             lines += Columns.stackedLines([line.cells], within: width)
-            let devices = line.devices.map { $0.cells(at: now, isConnected: line.isConnected) }
+            let devices = line.devices.map { $0.linkCells(at: now, isConnected: line.isConnected) }
             lines +=
                 devices.isEmpty
                 ? ["  no other device"] : Columns.stackedLines(devices, indentation: "  ", within: width)
         }
-        if deadLetters > 0 {
+        if bridge.deadLetters > 0 {
             lines.append(
-                "\(deadLetters) dead letter\(deadLetters == 1 ? "" : "s"): “notifyctl bridges mqtt --dead-letters” lists them."
-            )
+                bridge.deadLetters.counting("dead letter") + ": “notifyctl bridges mqtt --dead-letters” lists them.")
         }
         return lines.joined(separator: "\n")
     }
@@ -105,7 +101,7 @@ struct LinkForgetCommand: AsyncParsableCommand {
             let found = try await LinkInfo.ask(query).find(device)
             _ = try await query.askLink("ForgetDevice", [.string(found.device)])
             output.write(
-                .object([("device", .string(found.device)), ("name", .string(found.name))]),
+                ["device": found.device, "name": found.name],
                 text: "\(Terminal.plain(found.title)) is forgotten.")
         }
     }
@@ -134,119 +130,105 @@ struct LinkTestCommand: AsyncParsableCommand {
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
-    private struct Answer {
-        let line: LinkInfo.Line
-        let device: String
-        let name: String
-        let time: Duration?
-    }
-
     func run() async throws {
         try await bus.withQuery { query in
             let limit = timeout?.duration ?? .seconds(10)
-            let milliseconds = UInt32(
-                limit.components.seconds * 1000 + limit.components.attoseconds / 1_000_000_000_000_000)
-            let reply = try await query.askLink("Test", [.uint32(milliseconds)], within: limit + .seconds(5))
-            let answers = (reply.first?.elements ?? []).compactMap(\.entries).map { entries in
-                Answer(
-                    line: LinkInfo.Line(["line": entries["line"] ?? ""]), device: entries["device"]?.string ?? "",
-                    name: entries["name"]?.string ?? "",
-                    time: entries["round-trip"]?.integer().map { (time: Int64) in .microseconds(time) })
+            let reply = try await query.askLink("Test", [.milliseconds(limit)], within: limit + .seconds(5))
+            let answers = (reply.first?.elements ?? []).compactMap(\.entries)
+            let devices = answers.map { answer -> JSON in
+                [
+                    "line": answer.text("line"), "device": answer.text("device"), "name": answer.text("name"),
+                    "round-trip-microseconds": answer["round-trip"],
+                ]
             }
-            output.write(json(answers), text: text(answers, within: limit))
-            guard !answers.isEmpty, answers.allSatisfy({ $0.time != nil }) else { throw ExitCode.nothing }
+            output.write(["devices": devices], text: text(answers, within: limit))
+            guard !answers.isEmpty, answers.allSatisfy({ $0["round-trip"] != nil }) else { throw ExitCode.nothing }
         }
     }
 
-    private func json(_ answers: [Answer]) -> JSON {
-        .object([
-            (
-                "devices",
-                .array(
-                    answers.map { answer in
-                        .object([
-                            ("line", .string(answer.line.name)), ("device", .string(answer.device)),
-                            ("name", .string(answer.name)),
-                            ("round-trip-microseconds", answer.time.map { .microseconds($0) } ?? .null),
-                        ])
-                    })
-            )
-        ])
-    }
-
-    private func text(_ answers: [Answer], within limit: Duration) -> String {
+    private func text(_ answers: [[String: Value]], within limit: Duration) -> String {
         guard !answers.isEmpty else { return "No other device is online." }
-        let hasChannels = answers.contains { $0.line.title != "link" }
-        let rows = answers.map { answer in
+        let titles = answers.map { LinkInfo.Line(entries: $0).title }
+        let hasChannels = titles.contains { $0 != "link" }
+        let rows = zip(answers, titles).map { answer, title in
             [
-                Cell(answer.name.isEmpty ? answer.device : answer.name, .bold, isImportant: true),
-                answer.time.map { Cell($0.displayText, .green) } ?? Cell("no answer within \(limit.shortText)", .red),
-                Cell(hasChannels ? answer.line.title : "", .dim),
+                Cell(ListedDevice(entries: answer).title, .bold, isImportant: true),
+                answer["round-trip"]?.integer().map { (time: Int64) in
+                    Cell(Duration.microseconds(time).displayText, .green)
+                } ?? Cell("no answer within \(limit.shortText)", .red),
+                Cell(hasChannels ? title : "", .dim),
             ]
         }
         return Columns.lines(rows, within: Terminal.size?.columns).joined(separator: "\n")
     }
 }
 
-/// How the link is: what `org.notifyd.Link1` of notifyd-mqtt says.
+/// The state of the link: the answers of `org.notifyd.Link1` of notifyd-mqtt.
 struct LinkInfo {
     static let bridge = "mqtt"
-    static let interface = "org.notifyd.Link1"
 
-    struct Device {
-        let device: String
-        let name: String
-        let isOnline: Bool
-        /// Microseconds since the epoch.
-        let seen: Int64
-        let isBehind: Bool
-        /// Its clock less the one here.
-        let clockOffset: Duration
-        /// At the last test; `nil` while it is unknown.
-        let roundTrip: Duration?
-        let attended: UInt32
-
-        /// What people call it.
-        var title: String { name.isEmpty ? device : name }
-    }
-
+    /// A link, or a channel.
     struct Line {
-        /// `mqtt`, or `mqtt:CHANNEL`.
-        let name: String
-        let state: String
-        let detail: String
-        let isSealed: Bool
-        let backlog: UInt64
-        let roundTrip: Duration?
-        /// Messages of others that cannot be opened, while none of anybody can.
-        let unopened: UInt64
-        /// Messages on this connection that are not where, or of whom, they say.
-        let forged: UInt64
-        /// Whether more devices were heard than are taken.
-        let isCrowded: Bool
-        let devices: [Device]
+        let entries: [String: Value]
 
-        var isConnected: Bool { state == "connected" }
+        /// `mqtt`, or `mqtt:CHANNEL`.
+        var name: String { entries.text("line") }
+        var isConnected: Bool { entries.text("state") == "connected" }
+        var isSealed: Bool { entries.flag("sealed") }
+        /// Messages of others that cannot be opened, while none of anybody can.
+        var unopened: UInt64 { entries.number("unopened") }
+        /// Messages on this connection whose topic or sender is not the one that they name.
+        var forged: UInt64 { entries.number("forged") }
+        /// Whether there are more devices than are accepted.
+        var isCrowded: Bool { entries.flag("crowded") }
+        var devices: [ListedDevice] { entries.list("devices").map(ListedDevice.init) }
+        var isChannel: Bool { name.hasPrefix("mqtt:") }
+
+        /// For people.
+        var title: String { isChannel ? "channel \(name.dropFirst(5))" : "link" }
+
+        var json: JSON {
+            .object(
+                entries.members(["line": "", "state": "", "detail": "", "sealed": false, "backlog": 0])
+                    + JSON.members(["round-trip-microseconds": entries.time("round-trip").map(JSON.microseconds)])
+                    + entries.members(["unopened": 0, "forged": 0, "crowded": false])
+                    + JSON.members(["devices": devices.map(\.json)]))
+        }
+
+        var cells: [Cell] {
+            let (state, backlog) = (entries.text("state"), entries.number("backlog") as UInt64)
+            let colour: Terminal.Style =
+                switch state {
+                case "connected": unopened > 0 || forged > 0 || isCrowded ? .yellow : .green
+                case "failed": .red
+                default: .yellow
+                }
+            var facts = entries.time("round-trip").map { ["round trip \($0.displayText)"] } ?? []
+            if backlog > 0 { facts.append("backlog \(backlog)") }
+            return [
+                Cell(title, .bold, isImportant: true), Cell(state, colour, isImportant: true),
+                Cell(facts.joined(separator: ", ")), Cell(entries.text("detail")),
+            ]
+        }
     }
 
-    let device: String
-    let name: String
-    let broker: String
-    let user: String
+    private let link: [String: Value]
     let lines: [Line]
 
-    /// All devices, each once.
-    var devices: [Device] {
-        var known: Set<String> = []
-        return lines.flatMap(\.devices).filter { known.insert($0.device).inserted }
+    init(_ link: [String: Value], _ lines: [[String: Value]]) {
+        self.link = link
+        self.lines = lines.map(Line.init)
     }
 
-    init(_ link: [String: Value], _ lines: [[String: Value]]) {
-        device = link["device"]?.string ?? ""
-        name = link["name"]?.string ?? ""
-        broker = link["broker"]?.string ?? ""
-        user = link["user"]?.string ?? ""
-        self.lines = lines.map(Line.init)
+    var device: String { link.text("device") }
+    var name: String { link.text("name") }
+    var broker: String { link.text("broker") }
+    var user: String { link.text("user") }
+
+    /// All devices, each once.
+    var devices: [ListedDevice] {
+        var known: Set<String> = []
+        return lines.flatMap(\.devices).filter { known.insert($0.device).inserted }
     }
 
     /// - Throws: what is wrong if notifyd-mqtt does not run or does not answer.
@@ -257,9 +239,8 @@ struct LinkInfo {
     }
 
     /// A device by its name or its id.
-    func find(_ text: String) throws -> Device {
-        let found = devices.filter { $0.device == text }
-        if let device = found.first { return device }
+    func find(_ text: String) throws -> ListedDevice {
+        if let device = devices.first(where: { $0.device == text }) { return device }
         let named = devices.filter { $0.name == text }
         if named.count > 1 {
             Terminal.complain(
@@ -275,97 +256,9 @@ struct LinkInfo {
     }
 
     func json(_ bridge: BridgeInfo) -> JSON {
-        .object([
-            ("device", .string(device)), ("name", .string(name)), ("broker", .string(broker)), ("user", .string(user)),
-            ("state", bridge.state.map(JSON.string) ?? .null), ("detail", .string(bridge.detail)),
-            ("dead-letters", .integer(bridge.deadLetters)), ("lines", .array(lines.map(\.json))),
-        ])
-    }
-}
-
-extension LinkInfo.Device {
-    init(_ entries: [String: Value]) {
-        let time: Int64 = entries["round-trip"]?.integer() ?? 0
-        self.init(
-            device: entries["device"]?.string ?? "", name: entries["name"]?.string ?? "",
-            isOnline: entries["online"]?.boolean ?? false, seen: entries["seen"]?.integer() ?? 0,
-            isBehind: entries["behind"]?.boolean ?? false,
-            clockOffset: .microseconds(entries["clock-offset"]?.integer() ?? Int64(0)),
-            roundTrip: time > 0 ? .microseconds(time) : nil, attended: entries["attended"]?.integer() ?? 0)
-    }
-
-    var json: JSON {
-        .object([
-            ("device", .string(device)), ("name", .string(name)), ("online", .boolean(isOnline)),
-            ("seen", .integer(seen)), ("behind", .boolean(isBehind)),
-            ("clock-offset-microseconds", .microseconds(clockOffset)),
-            ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null), ("attended", .integer(attended)),
-        ])
-    }
-
-    /// - Parameter isConnected: whether the line is; without it nobody knows who is offline.
-    func cells(at now: Int64, isConnected: Bool) -> [Cell] {
-        let heard = seen > 0 ? "heard " + Timestamp(seen).text(seenAt: now) : ""
-        let absence = (isConnected ? ["offline"] : []) + (heard.isEmpty ? [] : [heard])
-        var facts: [String] = []
-        if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
-        if isBehind { facts.append("events are missing") }
-        if clockOffset > LinkCheck.clockTolerance || clockOffset < .zero - LinkCheck.clockTolerance {
-            facts.append("its clock is \(clockOffset.distanceText)")
-        }
-        if attended > 0 { facts.append("\(attended) topic\(attended == 1 ? "" : "s") on screen") }
-        return [
-            Cell(title, .bold, isImportant: true),
-            isOnline ? Cell("online", .green) : Cell(absence.joined(separator: ", ")),
-            Cell(facts.joined(separator: ", ")), Cell(name.isEmpty ? "" : device, .dim),
-        ]
-    }
-}
-
-extension LinkInfo.Line {
-    init(_ entries: [String: Value]) {
-        let time: Int64 = entries["round-trip"]?.integer() ?? 0
-        self.init(
-            name: entries["line"]?.string ?? "", state: entries["state"]?.string ?? "",
-            detail: entries["detail"]?.string ?? "", isSealed: entries["sealed"]?.boolean ?? false,
-            backlog: entries["backlog"]?.integer() ?? 0, roundTrip: time > 0 ? .microseconds(time) : nil,
-            unopened: entries["unopened"]?.integer() ?? 0, forged: entries["forged"]?.integer() ?? 0,
-            isCrowded: entries["crowded"]?.boolean ?? false,
-            devices: (entries["devices"]?.elements ?? []).compactMap(\.entries).map(LinkInfo.Device.init))
-    }
-
-    var isChannel: Bool { name.hasPrefix("mqtt:") }
-
-    /// In people's words.
-    var title: String {
-        isChannel ? "channel \(name.dropFirst(5))" : "link"
-    }
-
-    var json: JSON {
-        .object([
-            ("line", .string(name)), ("state", .string(state)), ("detail", .string(detail)),
-            ("sealed", .boolean(isSealed)), ("backlog", .integer(backlog)),
-            ("round-trip-microseconds", roundTrip.map { .microseconds($0) } ?? .null),
-            ("unopened", .integer(unopened)), ("forged", .integer(forged)), ("crowded", .boolean(isCrowded)),
-            ("devices", .array(devices.map(\.json))),
-        ])
-    }
-
-    private var colour: Terminal.Style {
-        switch state {
-        case "connected": unopened > 0 || forged > 0 || isCrowded ? .yellow : .green
-        case "failed": .red
-        default: .yellow
-        }
-    }
-
-    var cells: [Cell] {
-        var facts: [String] = []
-        if let roundTrip { facts.append("round trip \(roundTrip.displayText)") }
-        if backlog > 0 { facts.append("backlog \(backlog)") }
-        return [
-            Cell(title, .bold, isImportant: true), Cell(state, colour, isImportant: true),
-            Cell(facts.joined(separator: ", ")), Cell(detail),
+        [
+            "device": device, "name": name, "broker": broker, "user": user, "state": bridge.state,
+            "detail": bridge.detail, "dead-letters": bridge.deadLetters, "lines": lines.map(\.json),
         ]
     }
 }
@@ -385,11 +278,7 @@ extension BusQuery {
         _ member: String, _ arguments: [Value] = [], within limit: Duration = BusQuery.timeout
     ) async throws(NotifyError) -> [Value] {
         do throws(NotifyError) {
-            return try await connection.call(
-                .call(
-                    member, of: LinkInfo.interface, at: BridgeInfo.path, on: BridgeInfo.prefix + LinkInfo.bridge,
-                    autoStart: false, arguments), timeout: limit
-            ).arguments
+            return try await ask(.link, member, arguments, within: limit)
         } catch {
             throw error.ofLink
         }

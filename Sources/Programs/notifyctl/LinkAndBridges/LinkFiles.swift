@@ -211,7 +211,7 @@ struct LinkLeaveCommand: AsyncParsableCommand {
         }
         let (deleted, renamed) = try location.files.retire(settings)
         output.write(
-            .object([("deleted", .array(deleted.map(JSON.string))), ("renamed", .string(renamed))]),
+            ["deleted": deleted, "renamed": renamed],
             text: (deleted.map { "Deleted \(Terminal.plain($0))." } + [
                 "The configuration is now \(Terminal.plain(renamed)).", "This device has left the link.",
             ]).joined(separator: "\n"))

@@ -27,7 +27,7 @@ struct LinkResetCommand: AsyncParsableCommand {
     func run() async throws {
         let device = try await bus.withQuery { query in try await reset(query) }
         output.write(
-            .object([("device", .string(device))]),
+            ["device": device],
             text: """
                 This machine is now device \(Terminal.plain(device)). Give one of the two machines another name in mqtt.toml, and \
                 run “notifyctl link forget” on the other devices, with the device that both had.
@@ -38,11 +38,11 @@ struct LinkResetCommand: AsyncParsableCommand {
         let program = try Daemon.locate()
         let process = await query.process(of: Router.name)
         let isDaemonThere = await query.owner(of: Router.name) != nil
-        let isBridgeThere = await query.owner(of: BridgeInfo.prefix + LinkInfo.bridge) != nil
+        let isBridgeThere = await query.owner(of: Remote.link.name) != nil
         let environment = Self.environment(of: process)
         let daemon = UnitControl(name: "notifyd.service", query: query)
         let bridge = UnitControl(name: "notifyd-mqtt.service", query: query)
-        let hasManager = await query.owner(of: UnitCheck.manager) != nil
+        let hasManager = await query.owner(of: Remote.manager.name) != nil
         let runsDaemon = hasManager ? await daemon.isRunning() : false
         let runsBridge = hasManager ? await bridge.isRunning() : false
         guard !isDaemonThere || runsDaemon, !isBridgeThere || runsBridge else {
@@ -100,22 +100,18 @@ struct UnitControl {
     let query: BusQuery
 
     /// `active`, `inactive`, `failed`, …; empty if the service manager does not know it.
-    private func state() async -> String {
-        guard let path = try? await query.askManager("LoadUnit", [.string(name)])?.string else { return "" }
-        let unit = await query.properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")
-        return unit["ActiveState"]?.string ?? ""
-    }
+    private func state() async -> String { await query.unit(name).text("ActiveState") }
 
     /// Whether it runs, or is about to.
     func isRunning() async -> Bool { ["active", "activating", "reloading"].contains(await state()) }
 
     func stop() async throws(NotifyError) {
-        _ = try await query.askManager("StopUnit", [.string(name), "replace"])
+        _ = try await query.askManager("StopUnit", name, "replace")
         try await wait("stopped") { ["inactive", "failed", ""].contains($0) }
     }
 
     func start() async throws(NotifyError) {
-        _ = try await query.askManager("StartUnit", [.string(name), "replace"])
+        _ = try await query.askManager("StartUnit", name, "replace")
         try await wait("started") { $0 == "active" }
     }
 

@@ -75,7 +75,7 @@ struct LinkDeviceOptions: ParsableArguments {
         let start = "systemctl --user enable notifyd-mqtt && systemctl --user restart notifyd-mqtt"
         let steps = ["Now: \(start)", "Then: \(next)"]
         output.write(
-            .object([("files", .array(paths.map(JSON.string)))]), text: (made + steps).joined(separator: "\n"))
+            ["files": paths], text: (made + steps).joined(separator: "\n"))
     }
 }
 
@@ -147,7 +147,7 @@ struct LinkPairCommand: AsyncParsableCommand {
             return key
         }
         let line = Invitation(server: settings.server, user: settings.user, password: password, key: key).line
-        output.write(.object([("invitation", .string(line))]), text: line)
+        output.write(["invitation": line], text: line)
         guard Terminal.isInteractive, output.json == .off else { return }
         await drawCode(of: line)
         if let path = settings.server.authorities {
@@ -211,8 +211,8 @@ struct Invitation: Equatable {
 
     var line: String {
         let members = JSON.present([
-            ("v", .integer(Self.version)), ("server", .string(server.description)), ("user", .string(user)),
-            ("password", password.map(JSON.string)), ("key", key.map { .string(Base64.encode($0)) }),
+            "v": Self.version, "server": server.description, "user": user, "password": password,
+            "key": key.map(Base64.encode),
         ])
         return Self.scheme + Base64.encode(JSON.object(members).bytes)
     }

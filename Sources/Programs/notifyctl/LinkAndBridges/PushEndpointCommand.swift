@@ -82,16 +82,12 @@ struct PushEndpointListCommand: AsyncParsableCommand {
         try await bus.withQuery { query in
             let entries = try await query.askPush("List").first?.elements ?? []
             let endpoints = entries.compactMap(\.entries).map(PushEndpointInfo.init)
-            guard output.json == .off else {
-                for endpoint in endpoints { output.write(endpoint.json, text: nil) }
-                return
-            }
-            guard !endpoints.isEmpty else {
-                return Terminal.print("There is no endpoint. Make one: notifyctl push-endpoint create NAME --topic /…")
-            }
             let now = Timestamp.now
-            let lines = Columns.stackedLines(endpoints.map { $0.cells(at: now) }, within: Terminal.size?.columns)
-            Terminal.print(lines.joined(separator: "\n"))
+            output.write(
+                list: endpoints.map(\.json),
+                lines: endpoints.isEmpty
+                    ? ["There is no endpoint. Make one: notifyctl push-endpoint create NAME --topic /…"]
+                    : Columns.stackedLines(endpoints.map { $0.cells(at: now) }, within: Terminal.size?.columns))
         }
     }
 }
@@ -148,7 +144,7 @@ struct PushEndpointRemoveCommand: AsyncParsableCommand {
         let name = endpoint.name
         try await endpoint.bus.withQuery { query in
             _ = try await query.askPush("Remove", [.string(name)])
-            endpoint.output.write(.object([("name", .string(name))]), text: "\(Terminal.plain(name)) is removed.")
+            endpoint.output.write(["name": name], text: "\(Terminal.plain(name)) is removed.")
         }
     }
 }
@@ -171,58 +167,37 @@ struct EndpointOptions: ParsableArguments {
     }
 }
 
-/// An endpoint of notifyd-unifiedpush, as `org.notifyd.Push1` tells it.
+/// An endpoint of notifyd-unifiedpush, as `org.notifyd.Push1` describes it.
 struct PushEndpointInfo {
-    let name: String
-    let topic: String
+    private let entries: [String: Value]
+
+    init(_ entries: [String: Value]) { self.entries = entries }
+
+    var name: String { entries.text("name") }
+    var topic: String { entries.text("topic") }
+    private var state: String { entries.text("state") }
+    private var detail: String { entries.text("detail") }
     /// Where senders send to; empty while it is unknown.
-    let address: String
-    let distributor: String
-    let state: String
-    let detail: String
+    private var address: String { entries.text("endpoint") }
     /// When the distributor changed the address; microseconds since the epoch, 0 if never.
-    let changed: Int64
-    /// What a sender needs beside the address; empty in a list.
-    let publicKey: String
-    let authentication: String
-    let vapid: String?
-    let vapidPrivate: String?
+    var changed: Int64 { entries.number("changed") }
+    private var vapid: String? { entries["vapid"]?.string }
+    private var vapidPrivate: String? { entries["vapid-private"]?.string }
 
-    init(_ properties: [String: Value]) {
-        func text(_ name: String) -> String { properties[name]?.string ?? "" }
-        name = text("name")
-        topic = text("topic")
-        address = text("endpoint")
-        distributor = text("distributor")
-        state = text("state")
-        detail = text("detail")
-        changed = properties["changed"]?.integer() ?? 0
-        publicKey = text("p256dh")
-        authentication = text("auth")
-        vapid = properties["vapid"]?.string
-        vapidPrivate = properties["vapid-private"]?.string
-    }
-
-    /// The members "endpoint" and "keys" are what libraries of senders call a subscription.
+    /// The members "endpoint" and "keys" are what libraries of senders call a subscription. A list has no keys.
     var json: JSON {
-        var members: [JSON.Member] = [
-            ("name", .string(name)), ("topic", .string(topic)), ("state", .string(state)),
-            ("detail", .string(detail)), ("distributor", .string(distributor)),
-            ("changed", changed > 0 ? .integer(changed) : .null),
-            ("endpoint", address.isEmpty ? .null : .string(address)),
-        ]
-        if !publicKey.isEmpty {
-            members.append(
-                ("keys", .object([("p256dh", .string(publicKey)), ("auth", .string(authentication))])))
-        }
-        if let vapid {
-            members.append(
-                (
-                    "vapid",
-                    .object([("public", .string(vapid)), ("private", vapidPrivate.map(JSON.string) ?? .null)])
-                ))
-        }
-        return .object(members)
+        let keys: JSON? =
+            entries.text("p256dh").isEmpty
+            ? nil : ["p256dh": entries.text("p256dh"), "auth": entries.text("auth")]
+        return .object(
+            entries.members(["name": "", "topic": "", "state": "", "detail": "", "distributor": ""])
+                + JSON.members([
+                    "changed": changed > 0 ? changed : nil, "endpoint": address.isEmpty ? nil : address,
+                ])
+                + JSON.present([
+                    "keys": keys,
+                    "vapid": vapid.map { vapid -> JSON in ["public": vapid, "private": vapidPrivate] },
+                ]))
     }
 
     func cells(at now: Int64) -> [Cell] {
@@ -243,8 +218,9 @@ struct PushEndpointInfo {
                 .joined(separator: "\n")
         }
         lines += [
-            "Whoever has these can send here:", "  endpoint  \(Terminal.plain(address))", "  p256dh    \(publicKey)",
-            "  auth      \(authentication)",
+            "Whoever has these can send here:", "  endpoint  \(Terminal.plain(address))",
+            "  p256dh    \(entries.text("p256dh"))",
+            "  auth      \(entries.text("auth"))",
         ]
         if let vapidPrivate {
             lines += ["  VAPID     \(vapidPrivate) (the private key, with which the sender signs)"]
@@ -271,8 +247,6 @@ struct PushEndpointInfo {
 }
 
 extension BusQuery {
-    static let pushBridge = BridgeInfo.prefix + "unifiedpush"
-    private static let pushInterface = "org.notifyd.Push1"
     /// The name that the bus can start.
     static let connector = "org.notifyd.UnifiedPush"
 
@@ -283,26 +257,18 @@ extension BusQuery {
         _ member: String, _ arguments: [Value] = [], within limit: Duration = BusQuery.timeout
     ) async throws -> [Value] {
         do throws(NotifyError) {
-            if await owner(of: Self.pushBridge) == nil {
+            if await owner(of: Remote.push.name) == nil {
                 _ = try await connection.call(.toBus("StartServiceByName", [.string(Self.connector), .uint32(0)]))
             }
-            return try await connection.call(
-                .call(
-                    member, of: Self.pushInterface, at: BridgeInfo.path, on: Self.pushBridge, autoStart: false,
-                    arguments), timeout: limit
-            ).arguments
+            return try await ask(.push, member, arguments, within: limit)
         } catch {
-            throw try error.ofPush(unit: await owner(of: Self.pushBridge) == nil ? await pushUnit() : nil)
+            throw try error.ofPush(unit: await owner(of: Remote.push.name) == nil ? await pushUnit() : nil)
         }
     }
 
     /// How its unit is, such as `failed`; `nil` if there is no such unit, or no service manager.
     private func pushUnit() async -> String? {
-        guard let path = try? await askManager("LoadUnit", [.string(NotifyError.pushProgram + ".service")])?.string
-        else {
-            return nil
-        }
-        let unit = await properties(UnitCheck.manager, path, "\(UnitCheck.manager).Unit")
+        let unit = await unit(NotifyError.pushProgram + ".service")
         guard unit["LoadState"]?.string != "not-found" else { return nil }
         return unit["LoadState"]?.string == "masked" ? "masked" : unit["ActiveState"]?.string
     }

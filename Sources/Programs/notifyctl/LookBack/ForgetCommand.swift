@@ -56,7 +56,7 @@ struct ForgetCommand: AsyncParsableCommand {
         // To the interface, 0 means all.
         let count = last == .some(0) ? 0 : try await client.forget(topic, upTo: last ?? 0)
         if event == nil, before == nil { await forgetDeadLetters(topic) }
-        output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
+        output.write(["topic": topic, "count": count], text: "\(count)")
         if let id, count == 0 {
             Terminal.complain("Event \(id) is undecided or a current value: it stays.")
             throw ExitCode.nothing
@@ -73,7 +73,7 @@ struct ForgetCommand: AsyncParsableCommand {
         for name in await query.names() where name.hasPrefix(BridgeInfo.prefix) {
             let bridge = String(name.dropFirst(BridgeInfo.prefix.count))
             do throws(NotifyError) {
-                _ = try await query.askBridge(bridge, "Forget", [.string(topic)])
+                _ = try await query.ask(.bridge(bridge), "Forget", [.string(topic)])
             } catch {
                 Terminal.complain("The dead letters of the bridge \(Terminal.plain(bridge)) stay: \(error.message)")
             }

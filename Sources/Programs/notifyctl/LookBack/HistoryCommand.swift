@@ -66,7 +66,7 @@ struct HistoryCommand: AsyncParsableCommand {
                 Terminal.print(line)
             }
         } else {
-            let origins = output.json != .off ? await EventOrigins(history.client).origins(of: records) : [:]
+            let origins = output.json != .off ? await history.origins(of: records) : [:]
             for var record in records {
                 let text = texts[record.event.id]
                 if let origin = origins[record.event.id] { record.event.add(origin) }
@@ -145,14 +145,7 @@ struct HistoryReader {
     private func unseen(_ page: [RecordedEvent]) async throws(NotifyError) -> [RecordedEvent] {
         let unread = page.filter(\.isUnread)
         let doubtful = unread.filter { $0.outcome == .muted || $0.outcome == .expired }.map(\.event.id)
-        var read: Set<EventID> = []
-        do {
-            for explanation in try await explanations(of: doubtful) where explanation.isRead {
-                read.insert(explanation.id)
-            }
-        } catch {
-            throw error as? NotifyError ?? .strangeReply
-        }
+        let read = Set(try await explanations(of: doubtful).filter(\.isRead).map(\.id))
         return unread.filter { !read.contains($0.event.id) }
     }
 
@@ -191,55 +184,22 @@ struct HistoryReader {
     }
 
     /// The explanations of events, in the same order. Events that were deleted meanwhile are left out.
-    func explanations(of ids: [EventID]) async throws -> [Explanation] {
-        try await withThrowingTaskGroup(of: (Int, Explanation?).self) { group in
-            var found: [Int: Explanation] = [:]
-            var next = ids.enumerated().makeIterator()
-            func ask() {
-                guard let (index, id) = next.next() else { return }
-                group.addTask { [client] in
-                    do throws(NotifyError) {
-                        return (index, try await client.explain(id))
-                    } catch {
-                        if error.name?.hasSuffix(".UnknownEvent") == true { return (index, nil) }
-                        throw error
-                    }
-                }
+    func explanations(of ids: [EventID]) async throws(NotifyError) -> [Explanation] {
+        try await concurrently(ids) { [client] id throws(NotifyError) -> Explanation? in
+            do throws(NotifyError) { return try await client.explain(id) } catch {
+                if error.name?.hasSuffix(".UnknownEvent") == true { return nil }
+                throw error
             }
-            // Enough parallel calls to use the daemon, and few enough for other callers.
-            for _ in 0..<16 { ask() }
-            while let (index, explanation) = try await group.next() {
-                found[index] = explanation
-                ask()
-            }
-            return found.sorted { $0.key < $1.key }.map(\.value)
-        }
+        }.compactMap(\.self)
     }
 }
 
-/// Who published recorded events, and under which names: `History` does not say it, so the daemon is asked for each
-/// event.
-struct EventOrigins: Sendable {
-    let client: NotifyClient
-
-    init(_ client: NotifyClient) { self.client = client }
-
-    /// The explanations of events, by id; without those that the daemon does not tell.
+extension HistoryReader {
+    /// The origins of the events, which the history does not have.
     func origins(of records: [RecordedEvent]) async -> [EventID: Explanation] {
-        await withTaskGroup(of: (EventID, Explanation?).self) { group in
-            var origins: [EventID: Explanation] = [:]
-            var next = records.lazy.map(\.event.id).makeIterator()
-            func ask() {
-                guard let id = next.next() else { return }
-                group.addTask { (id, try? await client.explain(id, autoStart: false)) }
-            }
-            for _ in 0..<BannerTexts.callsAtOnce { ask() }
-            while let (id, explanation) = await group.next() {
-                origins[id] = explanation
-                ask()
-            }
-            return origins
-        }
+        let ids = records.map(\.event.id)
+        let found = await concurrently(ids) { [client] in try? await client.explain($0, autoStart: false) }
+        return Dictionary(uniqueKeysWithValues: zip(ids, found)).compactMapValues(\.self)
     }
 }
 

@@ -132,20 +132,18 @@ extension InboxEntry {
     var line: String { RecordedEvent(event: event, outcome: outcome).line(nil) }
 
     var json: JSON {
-        .object(
+        JSON.object(
             JSON.present([
-                ("id", .integer(id.rawValue)), ("topic", .string(topic)), ("title", .string(text.title)),
-                ("body", .string(text.body)), ("published", .integer(published)),
-                ("outcome", .string(outcome?.rawValue ?? "")), ("app", appearance.app.map(JSON.string)),
-                ("icon", appearance.icon.map(JSON.string)), ("urgency", urgency.map { .string("\($0)") }),
-                ("actions", .array(appearance.buttons.map(\.json))),
-                ("snoozed", snoozeEnd.map { .integer($0) }),
+                "id": id.rawValue, "topic": topic, "title": text.title, "body": text.body, "published": published,
+                "outcome": outcome?.rawValue ?? "", "app": appearance.app, "icon": appearance.icon,
+                "urgency": urgency.map { "\($0)" }, "actions": appearance.buttons.map(\.json),
+                "snoozed": snoozeEnd,
             ]))
     }
 }
 
 extension BannerOptions.Button {
-    fileprivate var json: JSON { .object([("key", .string(key)), ("label", .string(label))]) }
+    fileprivate var json: JSON { ["key": key, "label": label] }
 }
 
 /// The inbox in short, for a status bar.
@@ -199,11 +197,10 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
             : [status.unread > 0 ? "unread" : "none"] + (status.quiet != nil ? ["quiet"] : [])
                 + (status.isUrgent ? ["critical"] : [])
         let classes = state + (status.isInTrouble ? ["trouble"] : [])
-        return .object([
-            ("text", .string(status.isRunning ? "\(status.unread)" : "")), ("alt", .string(alternative)),
-            ("tooltip", .string(tooltip(status, now))), ("class", .array(classes.map(JSON.string))),
-            ("percentage", .integer(min(status.unread, 100))),
-        ])
+        return [
+            "text": status.isRunning ? "\(status.unread)" : "", "alt": alternative, "tooltip": tooltip(status, now),
+            "class": classes, "percentage": min(status.unread, 100),
+        ]
     }
 
     /// In Pango's markup.
@@ -241,11 +238,10 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
         let state =
             !status.degradation.isEmpty
             ? "Critical" : !status.isRunning || status.unread == 0 ? "Idle" : status.isUrgent ? "Warning" : "Info"
-        return .object([
-            ("icon", .string(status.quiet == nil ? "bell" : "bell-slash")), ("state", .string(state)),
-            ("text", .string(text(status, now).markup)),
-            ("short_text", .string(status.unread > 0 ? "\(status.unread)" : "")),
-        ])
+        return [
+            "icon": status.quiet == nil ? "bell" : "bell-slash", "state": state, "text": text(status, now).markup,
+            "short_text": status.unread > 0 ? "\(status.unread)" : "",
+        ]
     }
 
     private static func trouble(_ status: InboxStatus) -> String {
@@ -266,11 +262,10 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
 
 extension InboxStatus {
     fileprivate var json: JSON {
-        .object([
-            ("running", .boolean(isRunning)), ("unread", .integer(unread)), ("newest", newest.first?.json ?? .null),
-            ("quiet", .boolean(quiet != nil)), ("until", quiet?.until.map { .integer($0) } ?? .null),
-            ("trouble", .boolean(isInTrouble)),
-        ])
+        [
+            "running": isRunning, "unread": unread, "newest": newest.first?.json, "quiet": quiet != nil,
+            "until": quiet?.until, "trouble": isInTrouble,
+        ]
     }
 }
 

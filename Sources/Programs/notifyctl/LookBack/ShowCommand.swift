@@ -75,30 +75,23 @@ extension Explanation {
     /// The explanation without id and topic.
     var members: [(String, JSON)] {
         JSON.present([
-            ("route", .string(route)), ("key", .string(key)), ("published", .integer(published)),
-            ("window", .milliseconds(window)), ("outcome", .string(outcome?.rawValue ?? "")),
-            ("reason", .string(reason)), ("claims", .array(claims.map(\.json))),
-            ("accepted", accepted.map(JSON.integer)), ("opened", opened.map(JSON.integer)),
-            ("deadline", deadline.map(JSON.integer)), ("resolved", resolved.map(JSON.integer)),
-            ("snoozed", snoozed.map(JSON.integer)),
-            ("banner", banner.map(JSON.integer)), ("count", count.map(JSON.integer)),
-            ("lateness", lateness.map(JSON.microseconds)), ("delay", (delay?.rawValue).map(JSON.string)),
-            ("action", action.map(JSON.string)), ("sender", sender.map(JSON.string)),
-            ("source", source.map(JSON.string)), ("event-id", eventID.map(JSON.string)),
-            ("collapse", collapse.map(JSON.string)), ("via", via.map(JSON.string)),
-            ("device", device.map(JSON.string)),
-            ("read", JSON.ifTrue(isRead)), ("replayed", JSON.ifTrue(isReplayed)),
-            ("earlier-boot", JSON.ifTrue(isOfEarlierBoot)),
+            "route": route, "key": key, "published": published, "window": JSON.milliseconds(window),
+            "outcome": outcome?.rawValue ?? "", "reason": reason, "claims": claims.map(\.json), "accepted": accepted,
+            "opened": opened, "deadline": deadline, "resolved": resolved, "snoozed": snoozed, "banner": banner,
+            "count": count, "lateness": lateness.map(JSON.microseconds), "delay": delay?.rawValue, "action": action,
+            "sender": sender, "source": source, "event-id": eventID, "collapse": collapse, "via": via, "device": device,
+            "read": JSON.ifTrue(isRead), "replayed": JSON.ifTrue(isReplayed),
+            "earlier-boot": JSON.ifTrue(isOfEarlierBoot),
         ])
     }
 }
 
 extension Explanation.Claim {
     fileprivate var json: JSON {
-        .object(
+        JSON.object(
             JSON.present([
-                ("by", .string(by)), ("after", after.map(JSON.microseconds) ?? .null), ("form", .string(form)),
-                ("verdict", .string(verdict.rawValue)), ("program", program.map(JSON.string)),
+                "by": by, "after": after.map(JSON.microseconds), "form": form, "verdict": verdict.rawValue,
+                "program": program,
             ]))
     }
 }
@@ -156,8 +149,7 @@ struct PhoneNotice {
     static func all(of explanation: Explanation, _ query: BusQuery) async -> [PhoneNotice]? {
         let source = explanation.source ?? ""
         let id = source.isEmpty ? "\(explanation.id)" : explanation.eventID ?? ""
-        let answer = try? await query.ask(
-            BridgeInfo.prefix + "ntfy", BridgeInfo.path, "org.notifyd.Ntfy1", "Told", [.string(source), .string(id)])
+        let answer = try? await query.ask(.ntfy, "Told", [.string(source), .string(id)])
         return answer?.first?.elements?.compactMap(PhoneNotice.init)
     }
 
@@ -178,6 +170,6 @@ struct PhoneNotice {
     }
 
     var json: JSON {
-        .object([("place", .string(place)), ("state", .string(state)), ("at", .integer(at))])
+        ["place": place, "state": state, "at": at]
     }
 }

@@ -292,10 +292,7 @@ struct ReplayReport {
     var json: JSON {
         func ids(_ events: [ReplayEvent]) -> JSON { .array(events.map { .integer($0.id) }) }
         func counts(_ result: Simulation.Result) -> JSON {
-            .object([
-                ("banners", .integer(result.banners)), ("shown", .integer(result.shown.count)),
-                ("claimed", .integer(result.claimed.count)),
-            ])
+            ["banners": result.banners, "shown": result.shown.count, "claimed": result.claimed.count]
         }
         return .object(
             [

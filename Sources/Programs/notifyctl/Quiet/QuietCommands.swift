@@ -235,10 +235,7 @@ extension Quiet {
     }
 
     var json: JSON {
-        .object([
-            ("topic", .string(topic)), ("until", until.map { .integer($0) } ?? .null),
-            ("cause", .string(cause.rawValue)),
-        ])
+        ["topic": topic, "until": until, "cause": cause.rawValue]
     }
 
     func cells(at now: Int64) -> [Cell] {

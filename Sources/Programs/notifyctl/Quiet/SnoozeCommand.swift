@@ -74,6 +74,6 @@ struct SnoozeCommand: AsyncParsableCommand {
     private func snooze(_ id: EventID, _ client: NotifyClient) async throws {
         try await client.snooze(id, for: duration.duration)
         output.write(
-            .object([("id", .integer(id.rawValue)), ("milliseconds", .milliseconds(duration.duration))]), text: "\(id)")
+            ["id": id.rawValue, "milliseconds": JSON.milliseconds(duration.duration)], text: "\(id)")
     }
 }

@@ -46,19 +46,14 @@ struct BrowserCommand: ParsableCommand {
         if case .failure(let error) = TabRules.inForce(BaseDirectories().configuration) { mistakes = error.lines }
         lines += mistakes.map { "The rules have a mistake: \(Terminal.plain($0))" }
         output.write(
-            .object([
-                (
-                    "browsers",
-                    .array(
-                        known.map { browser, file, manifest in
-                            .object([
-                                ("browser", .string(browser.rawValue)), ("file", .string(file)),
-                                ("host", .string(manifest.host)), ("usable", .boolean(manifest.isUsable)),
-                            ])
-                        })
-                ), ("unaware", .array(unaware.map { .string($0.rawValue) })),
-                ("mistakes", .array(mistakes.map(JSON.string))),
-            ]), text: lines.joined(separator: "\n"))
+            [
+                "browsers": known.map { browser, file, manifest -> JSON in
+                    [
+                        "browser": browser.rawValue, "file": file, "host": manifest.host, "usable": manifest.isUsable,
+                    ]
+                },
+                "unaware": unaware.map(\.rawValue), "mistakes": mistakes,
+            ], text: lines.joined(separator: "\n"))
     }
 }
 
@@ -102,7 +97,7 @@ struct BrowserInstallCommand: ParsableCommand {
             Terminal.complain("\(state). \(advice)")
         }
         output.write(
-            .object([("files", .array(files.map(JSON.string)))]), text: lines.joined(separator: "\n"))
+            ["files": files], text: lines.joined(separator: "\n"))
     }
 
     /// Browsers want the whole path.
@@ -182,7 +177,7 @@ struct BrowserUninstallCommand: ParsableCommand {
         }
         let lines = removed.map { Terminal.plain("Removed \($0).") }
         output.write(
-            .object([("files", .array(removed.map(JSON.string)))]),
+            ["files": removed],
             text: lines.isEmpty ? "There is nothing to remove." : lines.joined(separator: "\n"))
     }
 }

@@ -62,7 +62,7 @@ struct FocusCommand: AsyncParsableCommand {
         try await bus.withQuery { query in
             do {
                 let info = try await FocusInfo.ask(query)
-                guard learn, let topic else { return output.write(info.json, text: Self.text(info)) }
+                guard learn, let topic else { return output.write(info.json, text: info.text) }
                 try await learn(topic, info, query)
             } catch let error as NotifyError {
                 throw Self.reported(error)
@@ -72,29 +72,27 @@ struct FocusCommand: AsyncParsableCommand {
 
     /// Waits for a window, adds a rule for it, and has notifyd-focus read it.
     private func learn(_ topic: String, _ info: FocusInfo, _ query: BusQuery) async throws {
-        let file = FocusFile(info.configuration)
-        _ = try file.rules()
+        let file = RuleFile(path: info.configuration, parse: WindowRules.parse)
+        _ = try file.read()
         StandardStreams.complain("Focus the window that is to hold the screen of \(Terminal.plain(topic)).")
         let window = try await FocusInfo.nextWindow(query, within: timeout?.duration ?? Learning.usualTime)
         let rule = try LearnedRule(for: window, topic: topic, state: state, withTitle: title)
-        try file.add(rule, for: window)
-        try await FocusInfo.reload(query)
+        let sight = Window(id: 0, app: window.app, instance: window.instance, title: window.title)
+        try file.add(
+            rule, for: "window", fit: { $0.fit(sight).map { $0.rule + 1 } },
+            flaw: {
+                $0.fit(sight)?.topic == nil
+                    ? "A rule for this window would make no topic of its title, because what stands for the name in braces "
+                        + "cannot be part of a topic: “\(Terminal.plain(window.title))”."
+                    : nil
+            })
+        _ = try await query.ask(.focus, "Reload")
         if window.app.isEmpty, window.instance.isEmpty {
             Terminal.complain(
-                "The window does not say of which program it is: the rule is for windows of all programs with such a title."
-            )
+                "The window does not say which program it belongs to: the rule is for windows of all programs with "
+                    + "such a title.")
         }
         Learning.announce(rule, in: info.configuration, output)
-    }
-
-    private static func text(_ info: FocusInfo) -> String {
-        let width = Terminal.size?.columns
-        var lines = Columns.wrapped(info.rows, within: width)
-        if !info.screens.isEmpty {
-            lines.append("Screens")
-            lines += Columns.stackedLines(info.screenCells, indentation: "  ", within: width)
-        }
-        return lines.joined(separator: "\n")
     }
 
     private static func reported(_ error: NotifyError) -> any Error {
@@ -113,53 +111,12 @@ struct FocusCommand: AsyncParsableCommand {
     }
 }
 
-/// The file with the rules of notifyd-focus.
-struct FocusFile {
-    private let file: RuleFile
-
-    init(_ path: String) {
-        file = RuleFile(path: path)
-    }
-
-    private func parse(_ text: String) throws(ConfigurationError) -> WindowRules {
-        try WindowRules.parse(text, file: file.path)
-    }
-
-    /// The rules in it.
-    ///
-    /// - Throws: the exit code, after its mistakes were told.
-    func rules() throws -> WindowRules { try file.read(parse).rules }
-
-    /// Adds a rule at the end.
-    ///
-    /// - Parameter window: it fits the rule.
-    func add(_ rule: LearnedRule, for window: FocusInfo.FocusedWindow) throws {
-        var (old, rules) = try file.read(parse)
-        var (text, newRules) = try file.adding(rule.text, to: old, parse)
-        let window = Window(id: 0, app: window.app, instance: window.instance, title: window.title)
-        if let fit = rules.fit(window) {
-            Terminal.complain(
-                "Rule \(fit.rule + 1) in \(Terminal.plain(file.path)) fits this window already, and the first that fits counts; "
-                    + "nothing was changed.")
-            throw ExitCode.refused
-        }
-        guard newRules.fit(window)?.topic != nil else {
-            Terminal.complain(
-                "A rule for this window would make no topic of its title, because what stands for the name in braces is no part "
-                    + "of a topic: “\(Terminal.plain(window.title))”. Nothing was changed.")
-            throw ExitCode.badData
-        }
-        try file.write(text)
-    }
-}
-
-/// How notifyd-focus is, and what it sees: `org.notifyd.Focus1`.
+/// The state of notifyd-focus, and what it sees: the answer of `Get` of `org.notifyd.Focus1`.
 struct FocusInfo {
-    static let name = "org.notifyd.Focus1"
-    private static let path = "/org/notifyd/Focus1"
+    static let name = Remote.focus.name
     /// The detail of a screen that waits for notifyd.
     static let noDaemon = "notifyd is not there"
-    /// So begins the detail of a screen that the policy does not let it open.
+    /// The beginning of the detail of a screen that the policy denies.
     static let denial = "you may not "
 
     /// The window that has the keyboard.
@@ -169,134 +126,96 @@ struct FocusInfo {
         let instance: String
         let title: String
         /// The number of the rule that fits, from 1.
-        let rule: UInt32?
-        let topic: String?
+        var rule: UInt32?
+        var topic: String?
+
+        var json: JSON { ["app": app, "instance": instance, "title": title, "rule": rule, "topic": topic] }
+
+        /// Both parts of `WM_CLASS` if they differ: either can be in a rule.
+        var names: String {
+            instance.isEmpty || instance.lowercased() == app.lowercased() ? app : "\(app) (\(instance))"
+        }
     }
 
-    struct HeldScreen {
-        let topic: String
-        /// `focused` or `visible`; empty if it is not open.
-        let state: String
-        /// Why it is not open.
-        let detail: String
-    }
+    /// A screen: its state is `focused` or `visible`, or empty if it is not open, for which the detail has the reason.
+    typealias HeldScreen = (topic: String, state: String, detail: String)
 
-    let source: String
-    let isFollowing: Bool
-    let detail: String
-    let configuration: String
-    let rules: UInt32
-    let windows: UInt32
+    private let state: [String: Value]
+
+    init(_ state: [String: Value]) { self.state = state }
+
+    var source: String { state.text("source") }
+    var isFollowing: Bool { state.flag("following") }
+    var detail: String { state.text("detail") }
+    var configuration: String { state.text("configuration") }
+    var rules: UInt32 { state.number("rules") }
     /// What locks or blanks the screen, so that no screen counts; empty: nothing.
-    let obstacle: String
+    var obstacle: String { state.text("obstacle") }
     /// The lockers that are noticed beside what tells logind; `nil`: an older notifyd-focus, which notices none.
-    let lockers: [String]?
-    /// `nil`: no window is focused, or this program is not to know.
-    let focused: FocusedWindow?
-    let screens: [HeldScreen]
-
-    init(_ state: [String: Value]) {
-        source = state["source"]?.string ?? ""
-        isFollowing = state["following"]?.boolean ?? false
-        detail = state["detail"]?.string ?? ""
-        configuration = state["configuration"]?.string ?? ""
-        rules = state["rules"]?.integer() ?? 0
-        windows = state["windows"]?.integer() ?? 0
-        obstacle = state["obstacle"]?.string ?? ""
-        lockers = state["lockers"]?.elements?.compactMap(\.string)
-        focused = state["app"]?.string.map { app in
-            FocusedWindow(
-                app: app, instance: state["instance"]?.string ?? "", title: state["title"]?.string ?? "",
-                rule: state["rule"]?.integer(), topic: state["topic"]?.string)
-        }
-        screens = (state["screens"]?.elements ?? []).compactMap(\.elements).filter { $0.count >= 3 }.map {
-            HeldScreen(topic: $0[0].string ?? "", state: $0[1].string ?? "", detail: $0[2].string ?? "")
-        }
+    var lockers: [String]? { state["lockers"]?.elements?.compactMap(\.string) }
+    /// `nil`: no window is focused, or this program must not know it.
+    var focused: FocusedWindow? {
+        guard state["app"] != nil else { return nil }
+        return FocusedWindow(
+            app: state.text("app"), instance: state.text("instance"), title: state.text("title"),
+            rule: state["rule"]?.integer(), topic: state["topic"]?.string)
+    }
+    var screens: [HeldScreen] {
+        (state["screens"]?.elements ?? []).compactMap { $0.texts(atLeast: 3) }.map { ($0[0], $0[1], $0[2]) }
     }
 
     /// - Throws: if notifyd-focus does not run, or does not answer.
     static func ask(_ query: BusQuery) async throws(NotifyError) -> FocusInfo {
-        FocusInfo(try await query.ask(name, path, name, "Get").first?.entries ?? [:])
+        FocusInfo(try await query.ask(.focus, "Get").first?.entries ?? [:])
     }
 
     /// Waits for another window to be focused.
     static func nextWindow(_ query: BusQuery, within limit: Duration) async throws(NotifyError) -> FocusedWindow {
-        let milliseconds = UInt32(limit / .milliseconds(1))
-        let answer = try await query.connection.call(
-            .call("WaitForFocus", of: name, at: path, on: name, autoStart: false, [.uint32(milliseconds)]),
-            timeout: limit + .seconds(5)
-        ).arguments.map { $0.string ?? "" }
-        return FocusedWindow(
-            app: answer.first ?? "", instance: answer.count > 1 ? answer[1] : "",
-            title: answer.count > 2 ? answer[2] : "",
-            rule: nil, topic: nil)
-    }
-
-    /// Makes it read its configuration again.
-    static func reload(_ query: BusQuery) async throws(NotifyError) {
-        _ = try await query.ask(name, path, name, "Reload")
+        let answer = try await query.ask(.focus, "WaitForFocus", [.milliseconds(limit)], within: limit + .seconds(5))
+        let texts = answer.map { $0.string ?? "" } + ["", "", ""]
+        return FocusedWindow(app: texts[0], instance: texts[1], title: texts[2])
     }
 
     // MARK: Output
 
     var json: JSON {
-        .object([
-            ("source", .string(source)), ("following", .boolean(isFollowing)), ("detail", .string(detail)),
-            ("configuration", .string(configuration)), ("rules", .integer(rules)), ("windows", .integer(windows)),
-            ("obstacle", .string(obstacle)), ("lockers", .array((lockers ?? []).map(JSON.string))),
-            (
-                "focused",
-                focused.map { window in
-                    .object([
-                        ("app", .string(window.app)), ("instance", .string(window.instance)),
-                        ("title", .string(window.title)), ("rule", window.rule.map(JSON.integer) ?? .null),
-                        ("topic", window.topic.map(JSON.string) ?? .null),
-                    ])
-                } ?? .null
-            ),
-            (
-                "screens",
-                .array(
-                    screens.map { screen in
-                        .object([
-                            ("topic", .string(screen.topic)), ("state", .string(screen.state)),
-                            ("detail", .string(screen.detail)),
-                        ])
-                    })
-            ),
-        ])
+        .object(
+            state.members([
+                "source": "", "following": false, "detail": "", "configuration": "", "rules": 0, "windows": 0,
+                "obstacle": "", "lockers": [String](),
+            ])
+                + JSON.members([
+                    "focused": focused?.json,
+                    "screens": screens.map { screen -> JSON in
+                        ["topic": screen.topic, "state": screen.state, "detail": screen.detail]
+                    },
+                ]))
     }
 
-    /// What it says of itself and of the focused window, in two columns.
-    var rows: [[Cell]] {
+    /// Its own state and the focused window in two columns, and a line for each screen.
+    var text: String {
+        let width = Terminal.size?.columns
+        let windows: UInt32 = state.number("windows")
         let hidden = [Cell("Hidden"), Cell("\(obstacle) is in front of all windows", .yellow)]
-        return (obstacle.isEmpty ? [] : [hidden]) + [
+        let rows = [
             [Cell("Windows"), isFollowing ? Cell("\(windows), by \(source)", .green) : Cell(detail, .yellow)],
             [Cell("Rules"), Cell("\(rules) in \(configuration)")],
             [Cell("Focused"), Cell(focused.map { "\($0.names): \($0.title)" } ?? "no window")],
             [Cell("Rule"), Cell(focused.map(Self.words) ?? "none")],
         ]
-    }
-
-    private static func words(_ window: FocusedWindow) -> String {
-        guard let rule = window.rule else { return "none fits" }
-        return "\(rule): " + (window.topic ?? "what it takes from the title is no part of a topic")
-    }
-
-    /// A line for each screen.
-    var screenCells: [[Cell]] {
-        screens.map { screen in
+        let lines = Columns.wrapped((obstacle.isEmpty ? [] : [hidden]) + rows, within: width)
+        let cells = screens.map { screen in
             [
                 Cell(screen.topic, .bold, isImportant: true),
                 screen.state.isEmpty ? Cell("not open: \(screen.detail)", .yellow) : Cell(screen.state, .green),
             ]
         }
+        let heading = screens.isEmpty ? [] : ["Screens"]
+        return (lines + heading + Columns.stackedLines(cells, indentation: "  ", within: width)).joined(separator: "\n")
     }
-}
 
-extension FocusInfo.FocusedWindow {
-    /// Both parts of `WM_CLASS` if they differ: either can be in a rule.
-    var names: String {
-        instance.isEmpty || instance.lowercased() == app.lowercased() ? app : "\(app) (\(instance))"
+    private static func words(_ window: FocusedWindow) -> String {
+        guard let rule = window.rule else { return "none fits" }
+        return "\(rule): " + (window.topic ?? "what it takes from the title cannot be part of a topic")
     }
 }

@@ -177,54 +177,76 @@ enum Learning {
     /// Prints the rule that is in a file now.
     static func announce(_ rule: LearnedRule, in file: String, _ output: OutputOptions) {
         output.write(
-            .object([("file", .string(file)), ("rule", .string(rule.text))]), text: rule.announcement(in: file))
+            ["file": file, "rule": rule.text], text: rule.announcement(in: file))
     }
 }
 
 /// A configuration file with rules, to which one is added. What is there stays as it is, with its comments.
-struct RuleFile {
+struct RuleFile<Rules> {
     let path: String
+    let parse: (_ text: String, _ file: String) throws(ConfigurationError) -> Rules
 
     /// Reads the file, and its rules.
     ///
-    /// - Throws: the exit code, after its mistakes were told.
-    func read<Rules>(_ parse: (String) throws(ConfigurationError) -> Rules) throws -> (text: String, rules: Rules) {
-        try tellingMistakes { () throws(ConfigurationError) in
+    /// - Throws: the exit code, after its mistakes were printed.
+    func read() throws -> (text: String, rules: Rules) {
+        try printingMistakes { () throws(ConfigurationError) in
             let text = try ConfigurationText.read(path) ?? ""
-            return (text, try parse(text))
+            return (text, try parse(text, path))
         }
     }
 
-    /// The text of the file with one more rule, and the rules then.
-    func adding<Rules>(
-        _ rule: String, to text: String, _ parse: (String) throws(ConfigurationError) -> Rules
-    ) throws -> (text: String, rules: Rules) {
-        let gap = text.isEmpty ? "" : text.hasSuffix("\n") ? "\n" : "\n\n"
-        let new = text + gap + rule + "\n"
-        return try tellingMistakes { () throws(ConfigurationError) in (new, try parse(new)) }
-    }
-
-    private func tellingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {
-        do throws(ConfigurationError) { return try body() } catch {
-            for line in error.lines { Terminal.complain(line) }
-            throw ExitCode.badConfiguration
+    /// Adds a rule at the end.
+    ///
+    /// - Parameters:
+    ///   - what: what the rule is for, such as a window.
+    ///   - fit: the number of the rule that fits it already, from 1.
+    ///   - flaw: why the new rules are of no use, if so.
+    /// - Throws: the exit code, after the reason was printed.
+    func add(
+        _ rule: LearnedRule, for what: String, fit: (inout Rules) -> Int?, flaw: (inout Rules) -> String?
+    ) throws {
+        var (old, rules) = try read()
+        let text = old + (old.isEmpty ? "" : old.hasSuffix("\n") ? "\n" : "\n\n") + rule.text + "\n"
+        var newRules = try printingMistakes { () throws(ConfigurationError) in try parse(text, path) }
+        if let fit = fit(&rules) {
+            Terminal.complain(
+                "Rule \(fit) in \(Terminal.plain(path)) fits this \(what) already, and the first that fits counts; "
+                    + "nothing was changed.")
+            throw ExitCode.refused
         }
+        if let flaw = flaw(&newRules) {
+            Terminal.complain("\(flaw) Nothing was changed.")
+            throw ExitCode.badData
+        }
+        // A folder that could not be made shows when the file is written.
+        if let slash = path.lastIndex(of: "/"), slash > path.startIndex { mkdir(String(path[..<slash]), 0o700) }
+        try WholeFile.replace(path, with: text)
     }
 
-    /// - Throws: the exit code, after the reason was told.
-    func write(_ text: String) throws {
-        makeFolder()
+    private func printingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {
+        do throws(ConfigurationError) { return try body() } catch { throw error.printed }
+    }
+}
+
+extension ConfigurationError {
+    /// Prints the mistakes; the exit code for them.
+    var printed: ExitCode {
+        for line in lines { Terminal.complain(line) }
+        return .badConfiguration
+    }
+}
+
+extension WholeFile {
+    /// Writes the file.
+    ///
+    /// - Throws: the exit code, after the reason was printed.
+    static func replace(_ path: String, with text: String, mode: mode_t = 0o600) throws {
         do throws(WholeFile.Failure) {
-            try WholeFile.write(text, to: path)
+            try write(text, to: path, mode: mode)
         } catch {
             Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
             throw ExitCode.refused
         }
-    }
-
-    private func makeFolder() {
-        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        // What could not be made shows when the file is written.
-        mkdir(String(path[..<slash]), 0o700)
     }
 }

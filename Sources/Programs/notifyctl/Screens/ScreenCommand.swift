@@ -70,7 +70,7 @@ struct ScreenCommand: AsyncParsableCommand {
             let screen = try await open(client)
             let id = await screen.id
             output.write(
-                .object([("screen", id.map { .integer($0) } ?? .null), ("topic", .string(topic))]),
+                ["screen": id, "topic": topic],
                 text: "The screen on \(Terminal.plain(topic)) is open.")
             let answers = Task { if mode == .ask { await answerQuestions(client) } }
             let listing = Listing()

@@ -29,7 +29,7 @@ struct ClaimCommand: AsyncParsableCommand {
         let id = try await event.find(client)
         let verdict = try await client.claim(id)
         output.write(
-            .object([("id", .integer(id.rawValue)), ("verdict", .string(verdict.rawValue))]),
+            ["id": id.rawValue, "verdict": verdict.rawValue],
             text: Terminal.plain(verdict.rawValue))
     }
 }
@@ -60,7 +60,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
     func run() async throws {
         try TopicFilter.requireSlash(topic)
         let count = try await bus.connect().claimTopic(topic, grace: grace.duration)
-        output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
+        output.write(["topic": topic, "count": count], text: "\(count)")
         if count == 0, grace.duration == .zero { throw ExitCode.nothing }
     }
 }
@@ -91,7 +91,7 @@ struct WithdrawCommand: AsyncParsableCommand {
         let client = try await bus.connect()
         let id = try await event.find(client)
         try await client.withdraw(id)
-        if output.json != .off { output.write(.object([("id", .integer(id.rawValue))]), text: "") }
+        if output.json != .off { output.write(["id": id.rawValue], text: "") }
     }
 }
 
@@ -128,6 +128,6 @@ struct MarkReadCommand: AsyncParsableCommand {
             } else {
                 try await client.markRead(topic)
             }
-        output.write(.object([("topic", .string(topic)), ("count", .integer(count))]), text: "\(count)")
+        output.write(["topic": topic, "count": count], text: "\(count)")
     }
 }
