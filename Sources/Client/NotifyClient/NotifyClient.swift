@@ -28,9 +28,7 @@ public final class NotifyClient: Sendable {
     ///   `nil`, ``sessionBusAddress``.
     /// - Throws: `notReachable` when there is no bus. The daemon need not be running yet.
     public init(address: String? = nil) async throws(NotifyError) {
-        guard let address = address ?? Self.sessionBusAddress else {
-            throw .noSessionBus
-        }
+        guard let address = address ?? Self.sessionBusAddress else { throw .noSessionBus }
         connections = ConnectionManager(address: address)
         _ = try await connections.connection()
     }
@@ -180,9 +178,7 @@ extension NotifyClient {
     /// The window ends early only if the route has `wait = "screens"` and all screens have answered.
     ///
     /// - Throws: `refused` with `UnknownEvent`.
-    public func pass(_ id: EventID) async throws(NotifyError) {
-        _ = try await call("Pass", [.uint64(id.rawValue)])
-    }
+    public func pass(_ id: EventID) async throws(NotifyError) { _ = try await call("Pass", [.uint64(id.rawValue)]) }
 
     /// Claims every undecided or shown event at or below a topic, and goes on claiming new events there for a while.
     /// Call it when the user opens something.
@@ -296,9 +292,7 @@ extension NotifyClient {
     }
 
     /// The process id of a connection; `nil` if the bus does not know it, or the connection is gone.
-    package func process(of name: String) async -> UInt32? {
-        try? await connections.connection().process(of: name)
-    }
+    package func process(of name: String) async -> UInt32? { try? await connections.connection().process(of: name) }
 
     func property<Content>(_ name: String, _ read: (Value) -> Content?) async throws(NotifyError) -> Content {
         try await connections.connection().call(.toProperties("Get", [.string(name)])).result(read)

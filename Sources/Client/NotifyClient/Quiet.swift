@@ -30,9 +30,7 @@ public struct Quiet: Hashable, Sendable {
     }
 
     /// Whether it covers every topic at or below another one.
-    public func covers(_ other: String) -> Bool {
-        TopicFilter.covers(topic, other)
-    }
+    public func covers(_ other: String) -> Bool { TopicFilter.covers(topic, other) }
 }
 
 extension Quiet {

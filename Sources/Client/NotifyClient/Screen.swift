@@ -60,9 +60,7 @@ public final class Screen: Sendable {
 
     /// The daemon's number for the screen. It changes after a restart of the daemon, and is `nil` while there is no
     /// daemon.
-    public var id: UInt64? {
-        get async { await keeper.id }
-    }
+    public var id: UInt64? { get async { await keeper.id } }
 
     /// Changes the given options. While there is no daemon the change is kept for the next one.
     ///
@@ -74,9 +72,7 @@ public final class Screen: Sendable {
     /// - Throws: `refused`, and nothing has changed; `closed` when the screen has been closed.
     public func update(state: State? = nil, mode: Mode? = nil, lease: Duration? = nil, clear: Bool? = nil)
         async throws(NotifyError)
-    {
-        try await keeper.update(ScreenOptions(mode: mode, state: state, lease: lease, clear: clear))
-    }
+    { try await keeper.update(ScreenOptions(mode: mode, state: state, lease: lease, clear: clear)) }
 
     /// Closes the screen. When this returns the daemon has removed it, and later events get their banners.
     public func close() async { await keeper.close() }

@@ -55,9 +55,7 @@ actor ScreenSession {
         try result.get()
     }
 
-    func close() async {
-        await enqueue { await $0.finish() }.value
-    }
+    func close() async { await enqueue { await $0.finish() }.value }
 
     private func enqueue<Result: Sendable>(
         _ work: @escaping @Sendable (isolated ScreenSession) async -> Result
@@ -202,9 +200,7 @@ actor ScreenSession {
         }
     }
 
-    private func daemonChanged() {
-        _ = enqueue { await $0.restore() }
-    }
+    private func daemonChanged() { _ = enqueue { await $0.restore() } }
 
     private func end(_ error: NotifyError? = nil) {
         isClosed = true

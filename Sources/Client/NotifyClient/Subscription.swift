@@ -16,9 +16,7 @@ public struct Subscription<Element: Sendable>: AsyncSequence, Sendable {
         var base: AsyncThrowingStream<Element, any Error>.Iterator
 
         /// The next element; `nil` when the reading task was cancelled.
-        public mutating func next() async throws(NotifyError) -> Element? {
-            try await next(isolation: nil)
-        }
+        public mutating func next() async throws(NotifyError) -> Element? { try await next(isolation: nil) }
 
         /// The next element; `nil` when the reading task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(NotifyError) -> Element? {
@@ -54,16 +52,12 @@ extension NotifyClient {
     ///   - limit: how many unread events are kept before the sequence ends with `readerTooSlow`.
     public func events(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Event>
-    {
-        try await events(at: topics, bufferingAtMost: limit)
-    }
+    { try await events(at: topics, bufferingAtMost: limit) }
 
     /// The events at or below some topics: see the other form.
     public func events(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Event>
-    {
-        try await subscribe(topics, limit)
-    }
+    { try await subscribe(topics, limit) }
 
     /// The outcomes of the events at or below some topics. An outcome can change once, from `shown` to `retracted` or
     /// `dismissed`.
@@ -76,16 +70,12 @@ extension NotifyClient {
     ///   - limit: how many unread outcomes are kept before the sequence ends with `readerTooSlow`.
     public func outcomes(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Outcome>
-    {
-        try await outcomes(at: topics, bufferingAtMost: limit)
-    }
+    { try await outcomes(at: topics, bufferingAtMost: limit) }
 
     /// The outcomes of the events at or below some topics: see the other form.
     public func outcomes(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Outcome>
-    {
-        try await subscribe(topics, limit)
-    }
+    { try await subscribe(topics, limit) }
 
     /// The buttons that are pressed on banners of events at or below some topics.
     ///
@@ -94,16 +84,12 @@ extension NotifyClient {
     ///   - limit: how many unread actions are kept before the sequence ends with `readerTooSlow`.
     public func actions(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Action>
-    {
-        try await actions(at: topics, bufferingAtMost: limit)
-    }
+    { try await actions(at: topics, bufferingAtMost: limit) }
 
     /// The buttons that are pressed on banners: see the other form.
     public func actions(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Action>
-    {
-        try await subscribe(topics, limit)
-    }
+    { try await subscribe(topics, limit) }
 
     /// The removals of current values at or below some topics.
     ///
@@ -112,16 +98,12 @@ extension NotifyClient {
     ///   - limit: how many unread removals are kept before the sequence ends with `readerTooSlow`.
     public func removals(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Removal>
-    {
-        try await removals(at: topics, bufferingAtMost: limit)
-    }
+    { try await removals(at: topics, bufferingAtMost: limit) }
 
     /// The removals of current values: see the other form.
     public func removals(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Removal>
-    {
-        try await subscribe(topics, limit)
-    }
+    { try await subscribe(topics, limit) }
 
     /// Which topics at or below some topics come on screen or leave it. After a start of the daemon none is on screen.
     ///
@@ -130,16 +112,12 @@ extension NotifyClient {
     ///   - limit: how many unread changes are kept before the sequence ends with `readerTooSlow`.
     public func attention(at topics: String..., bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Attention>
-    {
-        try await attention(at: topics, bufferingAtMost: limit)
-    }
+    { try await attention(at: topics, bufferingAtMost: limit) }
 
     /// Which topics come on screen or leave it: see the other form.
     public func attention(at topics: [String], bufferingAtMost limit: Int = 4096) async throws(NotifyError)
         -> Subscription<Attention>
-    {
-        try await subscribe(topics, limit)
-    }
+    { try await subscribe(topics, limit) }
 
     private func subscribe<Element: Announced>(
         _ topics: [String], _ limit: Int
@@ -203,9 +181,7 @@ final class SubscriberTable: Sendable {
     var rules: [MatchRule] { state.withLock { $0.subscribers.flatMap(\.subscriber.rules) } }
     var isEmpty: Bool { state.withLock { $0.subscribers.isEmpty } }
 
-    func add(_ subscriber: Subscriber, id: UInt64) {
-        state.withLock { $0.subscribers.append((id, subscriber)) }
-    }
+    func add(_ subscriber: Subscriber, id: UInt64) { state.withLock { $0.subscribers.append((id, subscriber)) } }
 
     func contains(_ id: UInt64) -> Bool { state.withLock { $0.subscribers.contains { $0.id == id } } }
 

@@ -77,9 +77,7 @@ extension TopicFilter {
             let filter = try TopicFilter(topic)
             if !filters.contains(where: { $0.topic.bytes == filter.topic.bytes }) { filters.append(filter) }
         }
-        guard !filters.isEmpty else {
-            throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.")
-        }
+        guard !filters.isEmpty else { throw NotifyError(.invalidArgument, "No topic was given. Every topic is “/”.") }
         return filters
     }
 

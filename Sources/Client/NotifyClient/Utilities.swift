@@ -3,9 +3,7 @@ import Glibc
 
 extension Duration {
     /// From whole microseconds, as in D-Bus messages.
-    init(microseconds: UInt64) {
-        self = .microseconds(Int64(clamping: microseconds))
-    }
+    init(microseconds: UInt64) { self = .microseconds(Int64(clamping: microseconds)) }
 
     /// Nanoseconds, clamped to the range of `UInt64`.
     var clampedNanoseconds: UInt64 {

@@ -175,9 +175,7 @@ extension Value {
                 if key.type != keys {
                     return "a dictionary with \(keys.signature) keys has a \(key.type.signature) key"
                 }
-                if value.type != values {
-                    return "a dictionary of \(values.signature) holds a \(value.type.signature)"
-                }
+                if value.type != values { return "a dictionary of \(values.signature) holds a \(value.type.signature)" }
                 if let flaw = key.flaw(depth: depth + 1) ?? value.flaw(depth: depth + 1) { return flaw }
             }
             return ValueType(signature: type.signature) == nil ? "the type of a dictionary is malformed" : nil
@@ -325,9 +323,7 @@ private struct SignatureParser {
         guard depth < 32, let letter = rest.popFirst() else { return nil }
         switch letter {
         case UInt8(ascii: "a"):
-            guard rest.first == UInt8(ascii: "{") else {
-                return completeType(depth: depth + 1).map { .array(of: $0) }
-            }
+            guard rest.first == UInt8(ascii: "{") else { return completeType(depth: depth + 1).map { .array(of: $0) } }
             rest.removeFirst()
             guard let keys = completeType(depth: depth + 1), keys.isBasic,
                 let values = completeType(depth: depth + 1), rest.popFirst() == UInt8(ascii: "}")

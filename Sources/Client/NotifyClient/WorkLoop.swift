@@ -138,9 +138,7 @@ final class LoopCore: Sendable {
             guard count > 0 else { continue }
             for (entry, id) in zip(descriptors, watches).dropFirst() where entry.revents != 0 {
                 // An earlier one may have ended it.
-                let ready = state.withLock { state in
-                    state.watches[entry.fd].flatMap { $0.id == id ? $0.ready : nil }
-                }
+                let ready = state.withLock { state in state.watches[entry.fd].flatMap { $0.id == id ? $0.ready : nil } }
                 ready?(entry.revents)
             }
         }

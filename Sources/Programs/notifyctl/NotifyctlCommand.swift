@@ -6,8 +6,7 @@ import StandardStreams
 @main
 struct NotifyctlCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "notifyctl",
-        abstract: "Publish, receive and claim push notifications on the local event bus.",
+        commandName: "notifyctl", abstract: "Publish, receive and claim push notifications on the local event bus.",
         discussion: """
             Topics are paths such as /post/27. Commands that read topics include the topics below them; / means every topic. \
             Times are written like 100ms, 5s, 10m or 2h.

@@ -146,9 +146,7 @@ package final class Connection: @unchecked Sendable {
     }
 
     /// Sends a message that gets no reply. It is dropped when the connection is closed.
-    package func send(_ message: Message) {
-        loop.perform { _ = self.write(message) }
-    }
+    package func send(_ message: Message) { loop.perform { _ = self.write(message) } }
 
     /// Runs `handler` on the loop for every call of `interface`, at whatever object.
     package func export(_ interface: String, handler: @escaping CallHandler) {
@@ -184,9 +182,7 @@ package final class Connection: @unchecked Sendable {
     // MARK: On the loop
 
     private func connect(to address: String) -> NotifyError? {
-        guard !address.utf8.contains(0) else {
-            return NotifyError(.invalidArgument, "it holds a NUL character.")
-        }
+        guard !address.utf8.contains(0) else { return NotifyError(.invalidArgument, "it holds a NUL character.") }
         var error = DBusError()
         dbus_error_init(&error)
         defer { dbus_error_free(&error) }

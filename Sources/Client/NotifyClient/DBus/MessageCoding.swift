@@ -104,8 +104,7 @@ private func append(_ value: Value, to iterator: inout DBusMessageIter) -> Bool 
             bytes.withUnsafeBufferPointer { bytes in
                 guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
                 return withUnsafePointer(to: start) {
-                    dbus_message_iter_append_fixed_array(
-                        &inner, CInt(ValueType.byte.code), $0, CInt(bytes.count)) != 0
+                    dbus_message_iter_append_fixed_array(&inner, CInt(ValueType.byte.code), $0, CInt(bytes.count)) != 0
                 }
             }
         }
@@ -253,9 +252,7 @@ private func readBasic(_ type: ValueType, _ iterator: inout DBusMessageIter) -> 
         dbus_message_iter_get_basic(&iterator, &number)
         return number
     }
-    func text() -> String? {
-        number(UnsafePointer<CChar>?.none).map(String.init(cString:))
-    }
+    func text() -> String? { number(UnsafePointer<CChar>?.none).map(String.init(cString:)) }
     switch type {
     case .byte: return .byte(number(0))
     case .boolean: return .boolean(number(dbus_bool_t(0)) != 0)
@@ -293,8 +290,7 @@ extension Message {
         dbus_error_init(&error)
         defer { dbus_error_free(&error) }
         let raw = bytes.withUnsafeBytes { bytes in
-            dbus_message_demarshal(
-                bytes.bindMemory(to: CChar.self).baseAddress, CInt(clamping: bytes.count), &error)
+            dbus_message_demarshal(bytes.bindMemory(to: CChar.self).baseAddress, CInt(clamping: bytes.count), &error)
         }
         guard let raw else { return nil }
         defer { dbus_message_unref(raw) }

@@ -29,8 +29,7 @@ final class ReplyTable: @unchecked Sendable {
         _ completion: @escaping Connection.Completion
     ) {
         let deadline = SuspendingClock.now + timeout
-        pending[serial] = Pending(
-            callID: callID, destination: destination, deadline: deadline, completion: completion)
+        pending[serial] = Pending(callID: callID, destination: destination, deadline: deadline, completion: completion)
         arm(deadline)
     }
 

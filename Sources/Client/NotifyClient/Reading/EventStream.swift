@@ -122,9 +122,7 @@ extension NotifyClient {
     /// - Throws: `refused` with `StorageUnavailable`, `invalidArgument`.
     public func allEvents(at topics: String..., after: EventID? = nil, period: Duration = .seconds(30))
         async throws(NotifyError) -> EventStream
-    {
-        try await allEvents(at: topics, after: after, period: period)
-    }
+    { try await allEvents(at: topics, after: after, period: period) }
 
     /// Every event at or below some topics: see the other form.
     public func allEvents(at topics: [String], after: EventID? = nil, period: Duration = .seconds(30))

@@ -10,9 +10,7 @@ extension NotifyClient {
     /// - Throws: `refused` with `InvalidTopic` or `StorageUnavailable`.
     public func history(_ topic: String = "/", after: EventID = 0, limit: Int = 1000) async throws(NotifyError)
         -> [RecordedEvent]
-    {
-        try await history(topic, after: after, limit: limit, autoStart: true)
-    }
+    { try await history(topic, after: after, limit: limit, autoStart: true) }
 
     func history(_ topic: String, after: EventID, limit: Int, autoStart: Bool) async throws(NotifyError)
         -> [RecordedEvent]
@@ -57,9 +55,7 @@ extension NotifyClient {
     /// What a banner of an event alone says, by the route of the event.
     ///
     /// - Throws: `refused` with `UnknownEvent` or `StorageUnavailable`.
-    public func render(_ id: EventID) async throws(NotifyError) -> BannerText {
-        try await render(id, autoStart: true)
-    }
+    public func render(_ id: EventID) async throws(NotifyError) -> BannerText { try await render(id, autoStart: true) }
 
     /// - Parameter autoStart: whether the bus starts a daemon that is not running.
     package func render(
@@ -90,9 +86,7 @@ extension NotifyClient {
     package func inbox(
         _ topic: String, before: EventID? = nil, limit: Int, autoStart: Bool
     ) async throws(NotifyError) -> [InboxEntry] {
-        let arguments: [Value] = [
-            .string(topic), .uint64(before?.rawValue ?? 0), .uint32(UInt32(clamping: limit)),
-        ]
+        let arguments: [Value] = [.string(topic), .uint64(before?.rawValue ?? 0), .uint32(UInt32(clamping: limit))]
         let reply = try await call("Inbox", arguments, autoStart: autoStart)
         guard let elements = reply.arguments.first?.elements else { throw .strangeReply }
         return try elements.map { element throws(NotifyError) in

@@ -15,25 +15,15 @@ final class ActivityFeed: Sendable {
     private let start = ContinuousClock.now
     private let state = Locked(Activity())
     private let owners = Locked(ScreenOwners())
-    private let bell: AsyncStream<Void>
-    private let rope: AsyncStream<Void>.Continuation
+    /// Rings after each change.
+    let changes = Bell()
 
-    init(_ client: NotifyClient) {
-        self.client = client
-        (bell, rope) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
-    }
+    init(_ client: NotifyClient) { self.client = client }
 
     /// The activity, and the current time on its time scale.
     var present: (activity: Activity, now: Duration) { (state.withLock { $0 }, now) }
 
     private var now: Duration { .now - start }
-
-    /// Waits for the next change, at most one period, while the feed runs.
-    func news() async {
-        for await _ in bell { return }
-    }
-
-    func ring() { rope.yield() }
 
     // MARK: Queries
 
@@ -57,7 +47,7 @@ final class ActivityFeed: Sendable {
             let past = await RecentClaims.answers(client)
             state.withLock { $0.take(past) }
         }
-        ring()
+        changes.ring()
     }
 
     /// Reads the events from before the subscription: undecided ones and the last outcomes.
@@ -85,27 +75,23 @@ final class ActivityFeed: Sendable {
     /// - Throws: `closed`, and errors of the subscription.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.listen(to: self.client.events) { $0.receive($1, at: $2) } }
-            group.addTask { try await self.listen(to: self.client.outcomes) { $0.receive($1, at: $2) } }
+            // Missed outcomes are queried when their window should have ended.
+            group.addTask { [client] in
+                try await listen(to: client.events, at: "/") { event in self.update { $0.receive(event, at: $1) } }
+            }
+            group.addTask { [client] in
+                try await listen(to: client.outcomes, at: "/") { outcome in
+                    self.update { $0.receive(outcome, at: $1) }
+                }
+            }
             group.addTask { await self.askAgainAndAgain() }
             try await group.waitForAll()
         }
     }
 
-    private func listen<Element: Sendable>(
-        to subscribe: ([String], Int) async throws -> Subscription<Element>,
-        _ receive: (inout Activity, Element, Duration) -> Void
-    ) async throws {
-        while !Task.isCancelled {
-            do {
-                for try await element in try await subscribe(["/"], 4096) {
-                    state.withLock { receive(&$0, element, now) }
-                    ring()
-                }
-            } catch let error as NotifyError where error.code == .readerTooSlow {
-                // Missed outcomes are queried when their window should have ended.
-            }
-        }
+    private func update(_ change: (inout Activity, Duration) -> Void) {
+        state.withLock { change(&$0, now) }
+        changes.ring()
     }
 
     private func askAgainAndAgain() async {
@@ -117,7 +103,7 @@ final class ActivityFeed: Sendable {
             } catch {
                 state.withLock { $0.loseDaemon() }
                 isFirst = true
-                ring()
+                changes.ring()
             }
             try? await Task.sleep(for: Self.period)
         }

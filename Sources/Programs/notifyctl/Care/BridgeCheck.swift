@@ -98,9 +98,7 @@ struct BridgeCheck {
                 "If an authority of your own has signed it, name its file in \(file): authorities = \"/path/ca.pem\". "
                 + "If it has expired, or is for another name, the other side needs a new one."
         }
-        if bridge.detail.contains("several distributors") {
-            return "Write the line into \(file), then: \(restart)"
-        }
+        if bridge.detail.contains("several distributors") { return "Write the line into \(file), then: \(restart)" }
         if bridge.detail.contains("the distributor needs you") || bridge.detail.contains("with a VAPID key") {
             return Self.needsNoRestart
         }

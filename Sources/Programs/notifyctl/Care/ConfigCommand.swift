@@ -5,8 +5,7 @@ import StandardStreams
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config",
-        abstract: "Check the configuration.",
+        commandName: "config", abstract: "Check the configuration.",
         discussion: """
             Examples:
               notifyctl config check
@@ -15,8 +14,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Check: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            commandName: "check",
-            abstract: "Check the configuration the way notifyd reads it.",
+            commandName: "check", abstract: "Check the configuration the way notifyd reads it.",
             discussion: """
                 Exit code 78 if there is a mistake; it is reported with line and column. A file named browser.toml, \
                 desktop.toml, focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that reads it. Programs of \
@@ -34,8 +32,7 @@ struct ConfigCommand: AsyncParsableCommand {
             "mqtt.toml": "notifyd-mqtt", "ntfy.toml": "notifyd-ntfy", "unifiedpush.toml": "notifyd-unifiedpush",
         ]
 
-        @Argument(
-            help: "A configuration file, instead of the user's own.", completion: .file(extensions: ["toml"]))
+        @Argument(help: "A configuration file, instead of the user's own.", completion: .file(extensions: ["toml"]))
         var file: String?
         @Option(help: "The program to ask, instead of the one beside notifyctl or in $PATH.", completion: .file())
         var daemon: String?
@@ -51,9 +48,7 @@ struct ConfigCommand: AsyncParsableCommand {
             if let path = try? await BusQuery.run(at: nil, { await $0.pathOfButtons() }) { environment["PATH"] = path }
             let (code, lines) = try await Daemon.run(program, arguments, environment: environment)
             let report = lines.joined(separator: "\n")
-            output.write(
-                ["good": code == 0, "report": lines],
-                text: code == 0 ? report : nil)
+            output.write(["good": code == 0, "report": lines], text: code == 0 ? report : nil)
             if code != 0 {
                 if output.json == .off { StandardStreams.writeToError(report + "\n") }
                 throw ExitCode(code)

@@ -5,8 +5,7 @@ import NotifyRehearsal
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "demo",
-        abstract: "Play the whole story on a private bus, and draw what happened.",
+        commandName: "demo", abstract: "Play the whole story on a private bus, and draw what happened.",
         discussion: """
             Starts a message bus and a daemon of its own and a stand-in for the desktop, so it needs no desktop and \
             touches nothing of yours. Every time is measured. Exit code 1 if the story did not go as it should.
@@ -17,8 +16,7 @@ struct DemoCommand: AsyncParsableCommand {
             """,
         subcommands: [DemoLinkCommand.self])
 
-    @Option(
-        help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.", completion: .file())
+    @Option(help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.", completion: .file())
     var daemon: String?
 
     @OptionGroup var output: OutputOptions
@@ -65,11 +63,9 @@ struct DemoLinkCommand: AsyncParsableCommand {
               notifyctl demo link
             """)
 
-    @Option(
-        help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.", completion: .file())
+    @Option(help: "The notifyd to play with, instead of the one beside notifyctl or in $PATH.", completion: .file())
     var daemon: String?
-    @Option(help: "The notifyd-mqtt to play with, likewise.", completion: .file())
-    var bridge: String?
+    @Option(help: "The notifyd-mqtt to play with, likewise.", completion: .file()) var bridge: String?
 
     @OptionGroup var output: OutputOptions
 
@@ -119,9 +115,7 @@ final class Performance {
     private let output: OutputOptions
     private var scenes: [any PlayedScene] = []
 
-    init(_ output: OutputOptions) {
-        self.output = output
-    }
+    init(_ output: OutputOptions) { self.output = output }
 
     /// Prints what is for people only.
     func say(_ text: String) {

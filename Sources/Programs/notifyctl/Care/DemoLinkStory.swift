@@ -178,9 +178,7 @@ struct LinkStage {
         var name: String { device.name }
 
         /// Of its bridge, as notifyd-mqtt(8) has it.
-        var state: String? {
-            get async throws { try await device.bridge.property("State")?.string }
-        }
+        var state: String? { get async throws { try await device.bridge.property("State")?.string } }
 
         fileprivate init(_ device: LinkedDevice) async throws {
             self.device = device
@@ -215,9 +213,7 @@ struct LinkStage {
         }
 
         /// The titles of all events at a topic, in the order in which they came.
-        func titles(_ topic: String) async throws -> [String] {
-            try await client.history(topic).map(\.event.title)
-        }
+        func titles(_ topic: String) async throws -> [String] { try await client.history(topic).map(\.event.title) }
     }
 
     let broker: PrivateBroker

@@ -209,8 +209,7 @@ struct Scene: PlayedScene {
 
     private var windowLane: Timeline.Lane {
         let end = banner?.time ?? outcome?.time ?? window
-        var lane = Timeline.Lane(
-            actor: "window", spans: [(.zero, end, "=")], marks: [(.zero, "["), (end, "]")])
+        var lane = Timeline.Lane(actor: "window", spans: [(.zero, end, "=")], marks: [(.zero, "["), (end, "]")])
         if banner == nil, claimed != nil {
             lane.note = "closed by the claim; it would have been open for \(window.shortText)"
         } else if let lateness = outcome?.outcome.lateness {

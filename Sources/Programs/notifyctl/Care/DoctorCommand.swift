@@ -35,9 +35,7 @@ struct DoctorCommand: AsyncParsableCommand {
     private func findings() async -> [Finding] {
         let check = "bus"
         guard let address = bus.address ?? NotifyClient.sessionBusAddress else {
-            return [
-                .problem(check, NotifyError.noSessionBus.message, NotifyError.busAdvice)
-            ]
+            return [.problem(check, NotifyError.noSessionBus.message, NotifyError.busAdvice)]
         }
         do throws(NotifyError) {
             let connection = try await Connection.open(address)

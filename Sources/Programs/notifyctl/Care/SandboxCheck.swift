@@ -36,8 +36,7 @@ struct SandboxCheck {
                 Self.check, "none: neither are system calls filtered nor new privileges refused",
                 "A drop-in of notifyd.service may have removed it; see: systemctl --user cat notifyd")
         case true? where !process.hasOwnUsers:
-            return .problem(
-                Self.check, "its namespaces are not in force; the rest is", "Restart it: \(restart)")
+            return .problem(Self.check, "its namespaces are not in force; the rest is", "Restart it: \(restart)")
         case _? where !loosened.isEmpty:
             return .warning(
                 Self.check, "weaker than that of notifyd.service: \(loosened.joined(separator: ", "))",
@@ -165,9 +164,7 @@ struct ConfigurationCheck {
             environment[name].flatMap { $0.isEmpty ? nil : $0 }
             ?? ["XDG_CONFIG_DIRS": "/etc/xdg", "XDG_DATA_DIRS": "/usr/local/share:/usr/share"][name]
             ?? (name == "XDG_CONFIG_HOME" ? (environment["HOME"] ?? "") + "/.config" : "")
-        return text.split(separator: ":").map { path in
-            "/" + path.split(separator: "/").joined(separator: "/")
-        }
+        return text.split(separator: ":").map { path in "/" + path.split(separator: "/").joined(separator: "/") }
     }
 
     /// Runs the notifyd that belongs to this notifyctl, with the environment of the running notifyd if that can be
@@ -240,8 +237,7 @@ struct JournalCheck {
             return .problem(Self.check, "nothing is accepted, because \(degradation)", remedy)
         }
         if let room, room < Self.enoughRoom {
-            return .warning(
-                Self.check, "only \(room >> 20) MiB are left for \(folder)", "Free space on this disk.")
+            return .warning(Self.check, "only \(room >> 20) MiB are left for \(folder)", "Free space on this disk.")
         }
         guard let mode else { return .ok(Self.check, "nothing in \(folder) yet") }
         guard mode & 0o077 == 0 else {

@@ -5,8 +5,7 @@ import NotifyVersion
 
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status",
-        abstract: "Show whether notifyd runs, and its state.",
+        commandName: "status", abstract: "Show whether notifyd runs, and its state.",
         discussion: """
             Does not start notifyd. Exit code 69 if there is no daemon, 78 if it cannot start because of a mistake in \
             its configuration.

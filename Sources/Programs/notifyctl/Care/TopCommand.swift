@@ -7,8 +7,7 @@ import struct Routing.RouteTable
 
 struct TopCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "top",
-        abstract: "Show open windows, screens, outcomes, rates and latencies, live.",
+        commandName: "top", abstract: "Show open windows, screens, outcomes, rates and latencies, live.",
         discussion: """
             Shows the open windows with the time left to claim, the open screens, the last outcomes, the events, claims and \
             banners per second over the last ten seconds, and the latencies of claims. It changes nothing, does not start \
@@ -82,22 +81,15 @@ struct TopCommand: AsyncParsableCommand {
     }
 
     private func draw(_ feed: ActivityFeed) async {
-        let isEnded = Locked(false)
-        let screen = FullScreen(
-            onChange: { feed.ring() },
-            onInput: { bytes in
-                guard bytes.contains(UInt8(ascii: "q")) else { return }
-                isEnded.withLock { $0 = true }
-                feed.ring()
-            })
-        defer { screen.leave() }
-        while !Task.isCancelled, !isEnded.withLock({ $0 }) {
+        await FullScreen.run(feed.changes) {
+            $0.contains(UInt8(ascii: "q"))
+        } draw: { width, height in
             let (activity, now) = feed.present
-            let size = Terminal.size ?? (80, 24)
-            screen.draw(
-                Frame(activity: activity, now: now).lines(
-                    width: size.columns, height: size.rows, footer: Cell("q ends it", .dim)))
-            if !activity.isCountingDown(at: now) { await feed.news() }
+            return Frame(activity: activity, now: now)
+                .lines(width: width, height: height, footer: Cell("q ends it", .dim))
+        } pause: {
+            let (activity, now) = feed.present
+            if !activity.isCountingDown(at: now) { await feed.changes.wait() }
             try? await Task.sleep(for: Self.pause)
         }
     }

@@ -48,8 +48,7 @@ struct UnitCheck {
     }
 
     private var failure: Finding {
-        let failure = UnitFailure(
-            unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials)
+        let failure = UnitFailure(unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials)
         switch exitStatus {
         case _ where UnitFailure.namespaceFailures.contains(exitStatus):
             return allowsNamespaces == false
@@ -199,8 +198,7 @@ struct RouterCheck {
         var findings = [router, activation]
         // Somebody has asked for this, so it is neither a warning nor a problem.
         if isPaused {
-            findings.append(
-                .ok("banners", "none: \(quiet.pause?.words() ?? "paused"); “notifyctl resume” ends that"))
+            findings.append(.ok("banners", "none: \(quiet.pause?.words() ?? "paused"); “notifyctl resume” ends that"))
         }
         if let desktop = quiet.desktop { findings.append(.ok("banners", desktop)) }
         if let mutes = quiet.mutes() {

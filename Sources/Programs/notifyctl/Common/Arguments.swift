@@ -6,8 +6,7 @@ import NotifyJSON
 import struct Routing.RouteTable
 
 struct BusOptions: ParsableArguments {
-    @Option(help: "The D-Bus address of the bus, instead of the session bus.")
-    var address: String?
+    @Option(help: "The D-Bus address of the bus, instead of the session bus.") var address: String?
 
     /// How long a command that only reads waits for the first answer, as long as “doctor”.
     private static let readingPatience = BusQuery.timeout * 2
@@ -46,11 +45,9 @@ struct BusOptions: ParsableArguments {
 struct OutputOptions: ParsableArguments {
     enum JSONStyle: String, ExpressibleByArgument, CaseIterable { case off, short, pretty }
 
-    @Option(name: .customLong("json"), help: "Write JSON: off, short (one line each) or pretty.")
-    var style: JSONStyle?
+    @Option(name: .customLong("json"), help: "Write JSON: off, short (one line each) or pretty.") var style: JSONStyle?
 
-    @Flag(name: .customShort("j"), help: "Like --json=pretty on a terminal, else like --json=short.")
-    var isJSON = false
+    @Flag(name: .customShort("j"), help: "Like --json=pretty on a terminal, else like --json=short.") var isJSON = false
 
     func validate() throws {
         if isJSON && style != nil { throw ValidationError("Give either -j or --json, not both.") }
@@ -99,9 +96,7 @@ enum EventArgument: Hashable, Sendable {
     static func parseLast(otherwise everything: String) -> @Sendable (String) throws -> EventArgument {
         { text in
             let event = try parse(text)
-            guard event != .id(0) else {
-                throw ValidationError("“\(text)” is not the id of an event. \(everything)")
-            }
+            guard event != .id(0) else { throw ValidationError("“\(text)” is not the id of an event. \(everything)") }
             return event
         }
     }
@@ -177,9 +172,7 @@ struct FieldArgument: Sendable {
     ]
 
     /// JSON, in which events are printed, has no other numbers.
-    private static func number(_ text: String) -> Value? {
-        Double(text).flatMap { $0.isFinite ? .double($0) : nil }
-    }
+    private static func number(_ text: String) -> Value? { Double(text).flatMap { $0.isFinite ? .double($0) : nil } }
 
     private static func boolean(_ text: String) -> Value? {
         switch text {
@@ -229,9 +222,7 @@ struct DurationArgument: Hashable, Sendable {
 
     let duration: Duration
 
-    static func parse(_ text: String) throws -> DurationArgument {
-        try parse(.zero...longest)(text)
-    }
+    static func parse(_ text: String) throws -> DurationArgument { try parse(.zero...longest)(text) }
 
     /// - Parameters:
     ///   - range: the times that notifyd takes.

@@ -61,9 +61,7 @@ struct BusQuery {
     }
 
     /// The unique name of the owner of a name, or `nil`.
-    func owner(of name: String) async -> String? {
-        try? await askBus("GetNameOwner", [.string(name)])?.string
-    }
+    func owner(of name: String) async -> String? { try? await askBus("GetNameOwner", [.string(name)])?.string }
 
     func process(of name: String) async -> Int? {
         try? await askBus("GetConnectionUnixProcessID", [.string(name)])?.integer()

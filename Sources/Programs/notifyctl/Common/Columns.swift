@@ -30,9 +30,7 @@ struct Cell: Hashable, Sendable {
 
     static func topic(_ text: String) -> Cell { Cell(text, .bold, isImportant: true) }
 
-    var words: [Cell] {
-        runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } }
-    }
+    var words: [Cell] { runs.flatMap { run in run.text.split(separator: " ").map { Cell(String($0), run.style) } } }
 
     /// Lines that are full, and the rest. A character that is wider than a line has a line of its own.
     func broken(at width: Int) -> [Cell] {
@@ -128,9 +126,7 @@ struct Columns: Sendable {
     /// Aligned lines; or several lines for each row if its columns do not fit.
     static func stackedLines(_ rows: [[Cell]], indentation: String = "", within limit: Int?) -> [String] {
         let columns = Columns(rows, indentation: indentation)
-        guard let limit, columns.isTooNarrow(limit) else {
-            return lines(rows, indentation: indentation, within: limit)
-        }
+        guard let limit, columns.isTooNarrow(limit) else { return lines(rows, indentation: indentation, within: limit) }
         return rows.flatMap { columns.stacked($0, within: limit) }
     }
 
@@ -303,9 +299,7 @@ extension StringProtocol {
 
 extension Character {
     /// How many columns it takes on a terminal, with all the marks, joiners and selectors that belong to it.
-    var columns: Int {
-        isDrawnAsEmoji ? 2 : unicodeScalars.reduce(0) { $0 + $1.columns }
-    }
+    var columns: Int { isDrawnAsEmoji ? 2 : unicodeScalars.reduce(0) { $0 + $1.columns } }
 
     /// Whether it is an emoji by itself, such as a face or a flag, or one of several that are joined, or made one by
     /// the variation selector 16, as in ❤️.

@@ -28,29 +28,27 @@ enum CompletionScript {
     }
 
     private static func mendedForZsh(_ script: String) -> String {
-        let mended = script.replacing(
-            "'*:subcommands:'", with: "':subcommands:(\(commands.joined(separator: " ")))'"
-        )
-        // Of words with the same meaning it would make groups, and sort them: the oldest event would be the first.
-        .replacing(
-            "    _describe -V '' non_empty",
-            with: "    zstyle ':completion:*:notifyctl*:values' list-grouped false\n    _describe -V '' non_empty"
-        )
-        .replacing("'*:command:'", with: "'*:command:__notifyctl_complete_command'")
-        .replacing(
-            "__notifyctl_custom_complete() {\n",
-            with: """
-                __notifyctl_complete_command() {
-                    local -i end="${words[(i)--]}"
-                    (( end < CURRENT )) || return
-                    shift end words
-                    CURRENT=$((CURRENT - end))
-                    _normal
-                }
+        let mended = script.replacing("'*:subcommands:'", with: "':subcommands:(\(commands.joined(separator: " ")))'")
+            // Of words with the same meaning it would make groups, and sort them: the oldest event would be the first.
+            .replacing(
+                "    _describe -V '' non_empty",
+                with: "    zstyle ':completion:*:notifyctl*:values' list-grouped false\n    _describe -V '' non_empty"
+            )
+            .replacing("'*:command:'", with: "'*:command:__notifyctl_complete_command'")
+            .replacing(
+                "__notifyctl_custom_complete() {\n",
+                with: """
+                    __notifyctl_complete_command() {
+                        local -i end="${words[(i)--]}"
+                        (( end < CURRENT )) || return
+                        shift end words
+                        CURRENT=$((CURRENT - end))
+                        _normal
+                    }
 
-                __notifyctl_custom_complete() {
+                    __notifyctl_custom_complete() {
 
-                """)
+                    """)
         // An option with a value and without a short form: “'--json[”, or “'*--action[” if it may be repeated.
         let lines = mended.split(separator: "\n", omittingEmptySubsequences: false).map { line in
             guard line.wholeMatch(of: /\s+'\*?--[a-z-]+\[.*\]:.*/) != nil, let bracket = line.firstIndex(of: "[") else {

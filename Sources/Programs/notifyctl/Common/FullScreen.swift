@@ -39,6 +39,30 @@ final class FullScreen: @unchecked Sendable {
         self.keys = keys
     }
 
+    /// Takes the whole terminal until the task is cancelled or a key ends it.
+    ///
+    /// - Parameters:
+    ///   - bell: rings after each change of what is shown.
+    ///   - onInput: receives what is typed; whether that ends it.
+    ///   - draw: the lines for a size in columns and rows.
+    ///   - pause: waits for the next frame.
+    static func run(
+        _ bell: Bell, onInput: @escaping @Sendable ([UInt8]) -> Bool, draw: (_ width: Int, _ height: Int) -> [String],
+        pause: () async -> Void
+    ) async {
+        let isEnded = Locked(false)
+        let screen = FullScreen(onChange: bell.ring) { bytes in
+            if onInput(bytes) { isEnded.withLock { $0 = true } }
+            bell.ring()
+        }
+        defer { screen.leave() }
+        while !Task.isCancelled, !isEnded.withLock(\.self) {
+            let size = Terminal.size ?? (80, 24)
+            screen.draw(draw(size.columns, size.rows))
+            await pause()
+        }
+    }
+
     /// Replaces the frame with one write, so that no partial frame is visible.
     func draw(_ lines: [String]) {
         // A line is erased before it is written: afterwards the cursor may be on its last character.

@@ -24,9 +24,7 @@ extension ProcessFacts {
 
     /// The number of the process that has started a process; 1 if that is gone.
     static func parent(of process: String) -> String? {
-        let line = FileFacts.text(of: "/proc/\(process)/status")?.split(separator: "\n").first {
-            $0.hasPrefix("PPid:")
-        }
+        let line = FileFacts.text(of: "/proc/\(process)/status")?.split(separator: "\n").first { $0.hasPrefix("PPid:") }
         return line?.split(separator: "\t").last.map(String.init)
     }
 

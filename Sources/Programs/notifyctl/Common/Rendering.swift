@@ -179,9 +179,7 @@ extension Action {
 
     var line: String { "\(id)  \(Terminal.bold(Terminal.plain(topic)))  ⏎ \(Terminal.plain(action))" }
 
-    var json: JSON {
-        ["id": id.rawValue, "topic": topic, "action": action]
-    }
+    var json: JSON { ["id": id.rawValue, "topic": topic, "action": action] }
 }
 
 extension ListedScreen {

@@ -53,9 +53,7 @@ struct UserSession {
     /// Gives up all rights of root for good, and makes this user's bus the session bus of this process.
     func enter() throws(NotifyError) {
         try Self.requireRoot(for: "--user", or: user)
-        guard access(bus, F_OK) == 0 else {
-            throw Self.noBus("\(name) has no session bus: there is no \(bus).")
-        }
+        guard access(bus, F_OK) == 0 else { throw Self.noBus("\(name) has no session bus: there is no \(bus).") }
         let isRoot = geteuid() != user
         if isRoot { try becomeUser() }
         for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] { unsetenv(name) }
@@ -68,8 +66,7 @@ struct UserSession {
     }
 
     static func noBus(_ flaw: String) -> NotifyError {
-        NotifyError(
-            .notReachable, "\(flaw) It is there while the user is logged in.", name: Activation.failure)
+        NotifyError(.notReachable, "\(flaw) It is there while the user is logged in.", name: Activation.failure)
     }
 
     private func becomeUser() throws(NotifyError) {
@@ -88,15 +85,13 @@ struct UserSession {
         // Only the first thread does not block signals.
         pthread_sigmask(SIG_SETMASK, &none, nil)
         if let path = Daemon.ownPath { execv(path, CommandLine.unsafeArgv) }
-        throw NotifyError(
-            .refused, "notifyctl cannot be executed by \(name): \(String(cString: strerror(errno))).")
+        throw NotifyError(.refused, "notifyctl cannot be executed by \(name): \(String(cString: strerror(errno))).")
     }
 }
 
 /// Whose session to use.
 struct SessionOptions: ParsableArguments {
-    @Option(help: "As root: use the session bus of this user, given by name or number.")
-    var user: String?
+    @Option(help: "As root: use the session bus of this user, given by name or number.") var user: String?
 
     /// Call it before anything else: what follows runs with the rights of that user.
     ///

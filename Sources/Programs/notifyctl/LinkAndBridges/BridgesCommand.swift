@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct BridgesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "bridges",
-        abstract: "Show the bridges to other message systems, and how they are.",
+        commandName: "bridges", abstract: "Show the bridges to other message systems, and how they are.",
         discussion: """
             A bridge is a program that passes events from elsewhere to notifyd, and back. It is listed while it runs.
 
@@ -19,14 +18,11 @@ struct BridgesCommand: AsyncParsableCommand {
               notifyctl bridges --json=short | jq -r 'select(.state != "connected").detail'
             """)
 
-    @Argument(help: "A bridge, such as mqtt. (default: all)", completion: Completion.bridges)
-    var name: String?
+    @Argument(help: "A bridge, such as mqtt. (default: all)", completion: Completion.bridges) var name: String?
 
-    @Flag(help: "List the dead letters instead, the oldest first, without their contents.")
-    var deadLetters = false
+    @Flag(help: "List the dead letters instead, the oldest first, without their contents.") var deadLetters = false
 
-    @Flag(help: "Delete the dead letters, and print how many there were.")
-    var forget = false
+    @Flag(help: "Delete the dead letters, and print how many there were.") var forget = false
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
@@ -195,8 +191,7 @@ struct BridgeInfo {
             "dead-letters": deadLetters,
             "round-trip-microseconds": properties.time("RoundTrip").map(JSON.microseconds),
             "peers": peers.map {
-                JSON.object(
-                    $0.entries.members(["device": "", "name": "", "online": false, "seen": 0, "behind": 0]))
+                JSON.object($0.entries.members(["device": "", "name": "", "online": false, "seen": 0, "behind": 0]))
             },
             "problems": problems.map { problem -> JSON in ["reason": problem.reason, "advice": problem.advice] },
         ]

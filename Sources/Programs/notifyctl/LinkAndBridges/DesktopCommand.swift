@@ -25,8 +25,7 @@ struct DesktopCommand: AsyncParsableCommand {
 
     private static let keeps: ClosedRange<Duration> = .zero...DesktopRules.longestKeep
 
-    @Flag(help: "Add a rule for the notification that comes next.")
-    var learn = false
+    @Flag(help: "Add a rule for the notification that comes next.") var learn = false
 
     @Argument(
         help: "With --learn, its topic; it may have one name in braces. (default: /app/NAME)",
@@ -38,8 +37,7 @@ struct DesktopCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(keeps, in: .seconds(1)))
     var keep: DurationArgument?
 
-    @Flag(help: "With --learn, other devices get it too.")
-    var share = false
+    @Flag(help: "With --learn, other devices get it too.") var share = false
 
     @Option(
         parsing: .unconditional, help: "With --learn, how long to wait for the notification. (default: 1m)",
@@ -98,8 +96,7 @@ struct DesktopCommand: AsyncParsableCommand {
             Terminal.complain(Terminal.plain(error.message) + ".")
             return ExitCode.nothing
         case (.notReachable, _?):
-            Terminal.complain(
-                "notifyd-desktop does not run. Start it: systemctl --user enable --now notifyd-desktop")
+            Terminal.complain("notifyd-desktop does not run. Start it: systemctl --user enable --now notifyd-desktop")
             return ExitCode.notReachable
         default: return error
         }

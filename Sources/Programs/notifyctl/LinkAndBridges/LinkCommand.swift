@@ -78,8 +78,7 @@ struct LinkFileOptions: ParsableArguments {
 
 struct LinkForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget",
-        abstract: "Drop a device that does not come back.",
+        commandName: "forget", abstract: "Drop a device that does not come back.",
         discussion: """
             Deletes what is known of the device here, and the messages of it that the broker keeps. Its events stay. Other \
             devices drop it after 30 days. A device that is online is not dropped, because it would be back at once. Exit code 1 \
@@ -90,8 +89,7 @@ struct LinkForgetCommand: AsyncParsableCommand {
               notifyctl link forget 0123456789abcdef0123456789abcdef
             """)
 
-    @Argument(help: "The name of the device, or its id.", completion: Completion.devices)
-    var device: String
+    @Argument(help: "The name of the device, or its id.", completion: Completion.devices) var device: String
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
@@ -109,8 +107,7 @@ struct LinkForgetCommand: AsyncParsableCommand {
 
 struct LinkTestCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "test",
-        abstract: "Send a message to every device that is online and back, and print the times.",
+        commandName: "test", abstract: "Send a message to every device that is online and back, and print the times.",
         discussion: """
             Exit code 1 if a device does not answer in time, or none is online. Versions of notifyd-mqtt without this test do \
             not answer.
@@ -234,8 +231,7 @@ struct LinkInfo {
     /// - Throws: what is wrong if notifyd-mqtt does not run or does not answer.
     static func ask(_ query: BusQuery) async throws(NotifyError) -> LinkInfo {
         let answer = try await query.askLink("List")
-        return LinkInfo(
-            answer.first?.entries ?? [:], (answer.dropFirst().first?.elements ?? []).compactMap(\.entries))
+        return LinkInfo(answer.first?.entries ?? [:], (answer.dropFirst().first?.elements ?? []).compactMap(\.entries))
     }
 
     /// A device by its name or its id.
@@ -265,9 +261,7 @@ struct LinkInfo {
 
 extension Duration {
     /// Of a clock: `12.00 s ahead`, `3 min behind`.
-    var distanceText: String {
-        self < .zero ? "\((.zero - self).displayText) behind" : "\(displayText) ahead"
-    }
+    var distanceText: String { self < .zero ? "\((.zero - self).displayText) behind" : "\(displayText) ahead" }
 }
 
 extension BusQuery {

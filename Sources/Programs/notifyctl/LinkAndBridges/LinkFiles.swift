@@ -13,13 +13,9 @@ struct LinkFiles {
     /// The path of the configuration.
     let configuration: String
 
-    private var folder: String {
-        configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "."
-    }
+    private var folder: String { configuration.lastIndex(of: "/").map { String(configuration[..<$0]) } ?? "." }
 
-    init(_ path: String?) {
-        configuration = path ?? BaseDirectories().configuration + "/mqtt.toml"
-    }
+    init(_ path: String?) { configuration = path ?? BaseDirectories().configuration + "/mqtt.toml" }
 
     // MARK: Reading
 
@@ -172,8 +168,7 @@ extension LinkSettings {
 
 struct LinkLeaveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "leave",
-        abstract: "Take this device out of the link.",
+        commandName: "leave", abstract: "Take this device out of the link.",
         discussion: """
             Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and deletes its state, except \
             the key for signing on channels, and the files with the password and the keys. The configuration is renamed to \
@@ -185,8 +180,7 @@ struct LinkLeaveCommand: AsyncParsableCommand {
               notifyctl link leave --yes --silent
             """)
 
-    @Flag(help: "Do not ask.")
-    var yes = false
+    @Flag(help: "Do not ask.") var yes = false
     @Flag(help: "Tell nobody, for a broker that does not come back. What it keeps of this device stays there.")
     var silent = false
 

@@ -5,8 +5,7 @@ import NotifyJSON
 
 struct LinkResetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "reset",
-        abstract: "Give this machine a device of its own, if two machines share one.",
+        commandName: "reset", abstract: "Give this machine a device of its own, if two machines share one.",
         discussion: """
             For a machine whose disk was copied to another one: both have the same device, and notifyd-mqtt has stopped on both. Run \
             this on each of them. It stops notifyd-mqtt and notifyd, has “notifyd --new-device” give the journal a new device, and starts \

@@ -11,8 +11,7 @@ import UserFiles
 
 struct LinkInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init",
-        abstract: "Make a link on its first device.",
+        commandName: "init", abstract: "Make a link on its first device.",
         discussion: """
             Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to a file of its own that \
             only you can read. Files that exist already are not changed.
@@ -22,10 +21,8 @@ struct LinkInitCommand: AsyncParsableCommand {
               notifyctl link init --server mqtt://localhost --user mina
             """)
 
-    @Option(help: "The broker: mqtts://HOST or mqtts://HOST:PORT; mqtt:// on this machine.")
-    var server: String
-    @Option(help: "Your name at the broker.")
-    var user: String
+    @Option(help: "The broker: mqtts://HOST or mqtts://HOST:PORT; mqtt:// on this machine.") var server: String
+    @Option(help: "Your name at the broker.") var user: String
     @Option(help: "A file with the password for the broker; “-” reads standard input.", completion: .file())
     var passwordFile: String?
 
@@ -45,10 +42,8 @@ struct LinkInitCommand: AsyncParsableCommand {
 
 /// How this device takes a link: its name there, and its files.
 struct LinkDeviceOptions: ParsableArguments {
-    @Option(help: "How people call this device. (default: the name of the machine)")
-    var name: String?
-    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.")
-    var insecure = false
+    @Option(help: "How people call this device. (default: the name of the machine)") var name: String?
+    @Flag(help: "Allow mqtt:// to another machine. Everybody on the way can read the password.") var insecure = false
 
     @Option(
         help: "A file with the certificates of your own authority, in PEM, where it has signed that of the broker.",
@@ -74,15 +69,13 @@ struct LinkDeviceOptions: ParsableArguments {
         // One that runs still has the link that was here before.
         let start = "systemctl --user enable notifyd-mqtt && systemctl --user restart notifyd-mqtt"
         let steps = ["Now: \(start)", "Then: \(next)"]
-        output.write(
-            ["files": paths], text: (made + steps).joined(separator: "\n"))
+        output.write(["files": paths], text: (made + steps).joined(separator: "\n"))
     }
 }
 
 struct LinkJoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "join",
-        abstract: "Join the link of another device.",
+        commandName: "join", abstract: "Join the link of another device.",
         discussion: """
             Reads the line that “notifyctl link pair” has printed on the other device, from standard input or from a file.
 
@@ -91,8 +84,7 @@ struct LinkJoinCommand: AsyncParsableCommand {
               ssh desk notifyctl link pair | notifyctl link join
             """)
 
-    @Argument(help: "A file with the invitation, instead of standard input.", completion: .file())
-    var file: String?
+    @Argument(help: "A file with the invitation, instead of standard input.", completion: .file()) var file: String?
 
     @OptionGroup var device: LinkDeviceOptions
 
@@ -112,8 +104,7 @@ struct LinkJoinCommand: AsyncParsableCommand {
 
 struct LinkPairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair",
-        abstract: "Print the invitation for another device.",
+        commandName: "pair", abstract: "Print the invitation for another device.",
         discussion: """
             The invitation is one line, which “notifyctl link join” takes on the other device. On a terminal it is drawn as a QR \
             code too, if the program qrencode is installed. Whoever has the line has the link: it holds the password and the key.
@@ -127,8 +118,7 @@ struct LinkPairCommand: AsyncParsableCommand {
         help: "A file with the key, where the configuration names a credential; “-” reads standard input.",
         completion: .file())
     var keyFile: String?
-    @Option(help: "A file with the password, likewise.", completion: .file())
-    var passwordFile: String?
+    @Option(help: "A file with the password, likewise.", completion: .file()) var passwordFile: String?
 
     @OptionGroup var location: LinkFileOptions
     @OptionGroup var output: OutputOptions
@@ -267,9 +257,7 @@ enum QRCode {
     /// - Parameter text: at most 2 KiB; a pipe holds it.
     static func lines(of text: String) async throws(ProcessError) -> [String] {
         var ends: [CInt] = [-1, -1]
-        guard pipe(&ends) == 0 else {
-            throw ProcessError("No pipe can be made: \(String(cString: strerror(errno))).")
-        }
+        guard pipe(&ends) == 0 else { throw ProcessError("No pipe can be made: \(String(cString: strerror(errno))).") }
         // The child must not keep the other end open.
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }

@@ -25,8 +25,7 @@ struct PushEndpointCommand: AsyncParsableCommand {
 
 struct PushEndpointCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "create",
-        abstract: "Make an endpoint, and print what its sender needs.",
+        commandName: "create", abstract: "Make an endpoint, and print what its sender needs.",
         discussion: """
             The sender needs the address, both keys and, unless it has a VAPID key of its own, the private key that is made for \
             it. They are as secret as a password. A VAPID key of a sender is what its site or its administrator shows: 87 \
@@ -40,8 +39,7 @@ struct PushEndpointCreateCommand: AsyncParsableCommand {
     @Argument(help: "The name of the endpoint: letters, digits, -, _ and ., a letter or a digit first.")
     var name: String
 
-    @Option(
-        help: ArgumentHelp("Where its events are.", valueName: "topic"), completion: Completion.prefixes)
+    @Option(help: ArgumentHelp("Where its events are.", valueName: "topic"), completion: Completion.prefixes)
     var topic: String
 
     @Option(
@@ -65,8 +63,7 @@ struct PushEndpointCreateCommand: AsyncParsableCommand {
 
 struct PushEndpointListCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "list",
-        abstract: "List the endpoints, without their keys.",
+        commandName: "list", abstract: "List the endpoints, without their keys.",
         discussion: """
             After the distributor has given an endpoint a new address, its sender has to be told.
 
@@ -94,8 +91,7 @@ struct PushEndpointListCommand: AsyncParsableCommand {
 
 struct PushEndpointShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Print what the sender of an endpoint needs.",
+        commandName: "show", abstract: "Print what the sender of an endpoint needs.",
         discussion: """
             The JSON is what libraries of senders call a subscription. Exit code 1 if there is no such endpoint.
 
@@ -128,8 +124,7 @@ struct PushEndpointMoveCommand: AsyncParsableCommand {
 
 struct PushEndpointRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Remove an endpoint. Its events stay.",
+        commandName: "remove", abstract: "Remove an endpoint. Its events stay.",
         discussion: """
             The distributor is told, so that its sender cannot send any more; now, or when it is there. The keys are deleted. \
             Exit code 1 if there is no such endpoint.
@@ -151,8 +146,7 @@ struct PushEndpointRemoveCommand: AsyncParsableCommand {
 
 /// What a command for one endpoint takes.
 struct EndpointOptions: ParsableArguments {
-    @Argument(help: "The name of the endpoint.", completion: Completion.pushEndpoints)
-    var name: String
+    @Argument(help: "The name of the endpoint.", completion: Completion.pushEndpoints) var name: String
 
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
@@ -191,9 +185,7 @@ struct PushEndpointInfo {
             ? nil : ["p256dh": entries.text("p256dh"), "auth": entries.text("auth")]
         return .object(
             entries.members(["name": "", "topic": "", "state": "", "detail": "", "distributor": ""])
-                + JSON.members([
-                    "changed": changed > 0 ? changed : nil, "endpoint": address.isEmpty ? nil : address,
-                ])
+                + JSON.members(["changed": changed > 0 ? changed : nil, "endpoint": address.isEmpty ? nil : address])
                 + JSON.present([
                     "keys": keys,
                     "vapid": vapid.map { vapid -> JSON in ["public": vapid, "private": vapidPrivate] },

@@ -98,9 +98,7 @@ struct Decision {
 
     /// When the window ended early. The two times come from different clocks; no window ends before the claim that
     /// ended it.
-    private var closing: Duration? {
-        [resolved, explanation.decidingClaim.flatMap(time)].compactMap(\.self).max()
-    }
+    private var closing: Duration? { [resolved, explanation.decidingClaim.flatMap(time)].compactMap(\.self).max() }
 
     /// Whether the banner was due when a provisional claim failed. The two times come from different clocks.
     private var isDueToHold: Bool {

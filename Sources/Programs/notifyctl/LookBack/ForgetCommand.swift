@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct ForgetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "forget",
-        abstract: "Delete recorded events for good.",
+        commandName: "forget", abstract: "Delete recorded events for good.",
         discussion: """
             Deletes the decided events at or below a topic from the journal, with their texts; banners that show nothing else \
             are closed. Undecided events and current values stay. The dead letters of bridges at the topic are deleted too, \
@@ -39,9 +38,7 @@ struct ForgetCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if event != nil, before != nil {
-            throw ValidationError("--before belongs to a topic; \(subject) is an event.")
-        }
+        if event != nil, before != nil { throw ValidationError("--before belongs to a topic; \(subject) is an event.") }
     }
 
     func run() async throws {

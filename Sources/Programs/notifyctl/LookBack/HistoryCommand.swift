@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct HistoryCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history",
-        abstract: "List recorded events and their outcomes.",
+        commandName: "history", abstract: "List recorded events and their outcomes.",
         discussion: """
             Lists the last 50 events, the newest at the end. With --after it lists the first events after an id, so that a \
             script can continue where it stopped. With --unread it lists undecided, shown, muted and expired events that are \
@@ -62,9 +61,7 @@ struct HistoryCommand: AsyncParsableCommand {
         if output.json == .off, Terminal.isInteractive {
             let now = Timestamp.now
             let rows = records.map { $0.cells(at: now, texts[$0.event.id]) }
-            for line in Columns.stackedLines(rows, within: Terminal.size?.columns) {
-                Terminal.print(line)
-            }
+            for line in Columns.stackedLines(rows, within: Terminal.size?.columns) { Terminal.print(line) }
         } else {
             let origins = output.json != .off ? await history.origins(of: records) : [:]
             for var record in records {

@@ -6,8 +6,7 @@ import NotifyText
 
 struct InboxCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "inbox",
-        abstract: "Show what nobody has seen, live.",
+        commandName: "inbox", abstract: "Show what nobody has seen, live.",
         discussion: """
             Shows the unread events grouped by topic, the newest first, with the text of their banners. It follows what \
             happens elsewhere, and continues when notifyd restarts. Keys mark events as read, claim them, mute topics and \
@@ -123,9 +122,7 @@ struct InboxCommand: AsyncParsableCommand {
 
 extension InboxEntry {
     /// As an event, for the same lines as those of `history`.
-    private var event: Event {
-        Event(id: id, topic: topic, title: text.title, body: text.body, published: published)
-    }
+    private var event: Event { Event(id: id, topic: topic, title: text.title, body: text.body, published: published) }
 
     func cells(at now: Int64) -> [Cell] { event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell) }
 

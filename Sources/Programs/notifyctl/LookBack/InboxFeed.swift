@@ -14,8 +14,9 @@ final class InboxFeed: Sendable {
     private let address: String
     private let screen = Locked(InboxScreen())
     private let isStale = Locked(true)
-    private let (bell, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-    private let (orders, ordering) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    /// Rings after each change of what is shown.
+    let changes = Bell()
+    private let orders = Bell()
 
     init(_ client: NotifyClient, _ topic: String, address: String) {
         self.client = client
@@ -26,29 +27,22 @@ final class InboxFeed: Sendable {
 
     /// Changes what is shown, and has it drawn.
     func update<Result>(_ change: (inout InboxScreen) -> Result) -> Result {
-        defer { ring() }
+        defer { changes.ring() }
         return screen.withLock(change)
     }
 
     /// Draws without a change.
     func draw<Result>(_ draw: (inout InboxScreen) -> Result) -> Result { screen.withLock(draw) }
 
-    /// Waits for the next change, at most one period, while the feed runs.
-    func news() async {
-        for await _ in bell { return }
-    }
-
-    func ring() { rope.yield() }
-
     /// Reads older events if the user comes near the last one.
     func loadIfNeeded() {
-        if screen.withLock(\.list.isShort) { ordering.yield() }
+        if screen.withLock(\.list.isShort) { orders.ring() }
     }
 
     /// Reads the events anew.
     func refresh() {
         isStale.withLock { $0 = true }
-        ordering.yield()
+        orders.ring()
     }
 
     /// Subscribes and reads until the task is cancelled.
@@ -56,36 +50,19 @@ final class InboxFeed: Sendable {
     /// - Throws: `closed`, and errors of the subscription.
     func run() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                try await self.listen(to: self.client.events) { (_: Event) in self.refresh() }
+            group.addTask { [client, topic] in
+                try await listen(to: client.events, at: topic, onMiss: self.refresh) { (_: Event) in self.refresh() }
             }
-            group.addTask {
-                try await self.listen(to: self.client.outcomes) { (outcome: Outcome) in
+            group.addTask { [client, topic] in
+                try await listen(to: client.outcomes, at: topic, onMiss: self.refresh) { (outcome: Outcome) in
                     if self.update({ $0.list.receive(outcome) }) { self.refresh() }
                 }
             }
-            group.addTask { await DaemonWatch(address: self.address).run { self.ordering.yield() } }
+            group.addTask { [orders, address] in await orders.ringForDaemon(on: address) }
             group.addTask { await self.read() }
-            group.addTask {
-                while !Task.isCancelled {
-                    try? await Task.sleep(for: Self.period)
-                    self.ordering.yield()
-                }
-            }
+            group.addTask { [orders] in await orders.ring(every: Self.period) }
             // The first error ends all of them.
             while try await group.next() != nil {}
-        }
-    }
-
-    private func listen<Element: Sendable>(
-        to subscribe: ([String], Int) async throws -> Subscription<Element>, _ receive: (Element) -> Void
-    ) async throws {
-        while !Task.isCancelled {
-            do {
-                for try await element in try await subscribe([topic], 4096) { receive(element) }
-            } catch let error as NotifyError where error.code == .readerTooSlow {
-                refresh()
-            }
         }
     }
 
@@ -104,7 +81,7 @@ final class InboxFeed: Sendable {
                 update { $0.daemon = isAbsent ? .absent : .failing(error.advice) }
             }
             try? await Task.sleep(for: Self.pause)
-            for await _ in orders { break }
+            await orders.wait()
         }
     }
 
@@ -148,14 +125,10 @@ final class InboxFollower: Sendable {
     private let client: NotifyClient
     private let topic: String
     private let address: String
-    private let orders: AsyncStream<Void>
-    private let ordering: AsyncStream<Void>.Continuation
+    private let orders = Bell()
 
     init(_ client: NotifyClient, _ topic: String, address: String) {
-        self.client = client
-        self.topic = topic
-        self.address = address
-        (orders, ordering) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        (self.client, self.topic, self.address) = (client, topic, address)
     }
 
     /// Until the task is cancelled.
@@ -163,34 +136,17 @@ final class InboxFollower: Sendable {
     /// - Throws: `invalidArgument` if the topic is none, and other errors of a subscription.
     func run(_ report: @escaping @Sendable (InboxStatus) -> Void) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.listen(to: self.client.events) }
-            group.addTask { try await self.listen(to: self.client.outcomes) }
-            group.addTask { await DaemonWatch(address: self.address).run { self.ordering.yield() } }
-            group.addTask { await self.orderRegularly() }
+            group.addTask { [client, topic, orders] in
+                try await listen(to: client.events, at: topic, onMiss: orders.ring) { (_: Event) in orders.ring() }
+            }
+            group.addTask { [client, topic, orders] in
+                try await listen(to: client.outcomes, at: topic, onMiss: orders.ring) { (_: Outcome) in orders.ring() }
+            }
+            group.addTask { [orders, address] in await orders.ringForDaemon(on: address) }
+            group.addTask { [orders] in await orders.ring(every: Self.period) }
             group.addTask { await self.reportChanges(report) }
             // The first error ends all of them.
             while try await group.next() != nil {}
-        }
-    }
-
-    // MARK: Signals
-
-    private func listen<Element: Sendable>(
-        to subscribe: ([String], Int) async throws -> Subscription<Element>
-    ) async throws {
-        while !Task.isCancelled {
-            do {
-                for try await _ in try await subscribe([topic], 4096) { ordering.yield() }
-            } catch let error as NotifyError where error.code == .readerTooSlow {
-                ordering.yield()
-            }
-        }
-    }
-
-    private func orderRegularly() async {
-        while !Task.isCancelled {
-            try? await Task.sleep(for: Self.period)
-            ordering.yield()
         }
     }
 
@@ -214,7 +170,7 @@ final class InboxFollower: Sendable {
                 last = status
             }
             // Without an answer it asks again, until that is reported.
-            if status != nil { for await _ in orders { break } }
+            if status != nil { await orders.wait() }
             // By then a new event is usually decided: one that a screen claims at once is not reported.
             try? await Task.sleep(for: Self.pause)
         }
@@ -235,28 +191,5 @@ final class InboxFollower: Sendable {
         // An older daemon does not have this property.
         status.quiet = InboxStatus.quiet((try? await client.quiet()) ?? [], at: topic)
         return status
-    }
-}
-
-/// Tells when the daemon comes or goes, or what holds banners back changes. It does not start the daemon.
-struct DaemonWatch: Sendable {
-    let address: String
-
-    /// Until the task is cancelled.
-    func run(_ report: @escaping @Sendable () -> Void) async {
-        let properties = MatchRule(
-            sender: Router.name, interface: "org.freedesktop.DBus.Properties", member: "PropertiesChanged")
-        while !Task.isCancelled {
-            let (end, ending) = AsyncStream.makeStream(of: Never.self)
-            let connection = try? await Connection.open(
-                address, onSignal: { _ in report() }, onClose: { ending.finish() })
-            if let connection {
-                for rule in [.ownerChanged(of: Router.name), properties] { try? await connection.addMatch(rule) }
-                report()
-                for await _ in end {}
-                connection.close()
-            }
-            try? await Task.sleep(for: .seconds(1))
-        }
     }
 }

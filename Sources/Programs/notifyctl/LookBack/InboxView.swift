@@ -30,28 +30,17 @@ struct InboxView: Sendable {
     }
 
     private func draw() async {
-        let isEnded = Locked(false)
         let decoder = Locked(KeyDecoder())
-        let screen = FullScreen(
-            onChange: { feed.ring() },
-            onInput: { bytes in
-                for key in decoder.withLock({ $0.keys(bytes) }) {
-                    guard let command = feed.update({ $0.take(key) }) else { continue }
-                    if command == .quit {
-                        isEnded.withLock { $0 = true }
-                        feed.ring()
-                    } else {
-                        commanding.yield(command)
-                    }
-                }
-                feed.loadIfNeeded()
-            })
-        defer { screen.leave() }
-        while !Task.isCancelled, !isEnded.withLock({ $0 }) {
-            let size = Terminal.size ?? (80, 24)
-            let frame = InboxFrame(now: Timestamp.now, width: size.columns, height: size.rows)
-            screen.draw(feed.draw { frame.lines(&$0) })
-            await feed.news()
+        await FullScreen.run(feed.changes) { bytes in
+            let chosen = decoder.withLock({ $0.keys(bytes) }).compactMap { key in feed.update { $0.take(key) } }
+            for command in chosen where command != .quit { commanding.yield(command) }
+            feed.loadIfNeeded()
+            return chosen.contains(.quit)
+        } draw: { width, height in
+            let frame = InboxFrame(now: Timestamp.now, width: width, height: height)
+            return feed.draw { frame.lines(&$0) }
+        } pause: {
+            await feed.changes.wait()
             try? await Task.sleep(for: Self.pause)
         }
     }

@@ -35,8 +35,7 @@ struct ReplayCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(.zero ... .seconds(60)))
     var window: DurationArgument?
     @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
-    @Option(
-        help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
+    @Option(help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
     var daemon: String?
 
     @OptionGroup var bus: BusOptions

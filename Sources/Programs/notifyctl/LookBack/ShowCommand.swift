@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "show",
-        abstract: "Show one event with all its fields and its outcome.",
+        commandName: "show", abstract: "Show one event with all its fields and its outcome.",
         discussion: """
             Exit code 1 if there is no such event.
 
@@ -29,8 +28,7 @@ struct ShowCommand: AsyncParsableCommand {
     // Swift 6.3 crashes on an optimized build if all of this is one function.
     private func record(of explanation: Explanation, _ client: NotifyClient) async throws -> RecordedEvent {
         let id = explanation.id
-        let records = try await client.history(
-            explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1)
+        let records = try await client.history(explanation.topic, after: EventID(rawValue: id.rawValue - 1), limit: 1)
         guard let record = records.first, record.event.id == id else { throw ExitCode.nothing }
         return record
     }
@@ -50,9 +48,7 @@ struct ShowCommand: AsyncParsableCommand {
             rows.append(("Summary", Cell(banner.title)))
             if !banner.body.isEmpty { rows.append(("Text", Cell(banner.body))) }
         }
-        for (name, value) in event.fields {
-            rows.append((name, Cell(value.text)))
-        }
+        for (name, value) in event.fields { rows.append((name, Cell(value.text))) }
         let moment = Timestamp(explanation.published)
         let ago = Terminal.isInteractive ? Cell("  " + moment.text(seenAt: Timestamp.now), .dim) : Cell("")
         rows.append(("Published", Cell(moment.text) + ago))
@@ -65,8 +61,7 @@ struct ShowCommand: AsyncParsableCommand {
         rows.append(("Outcome", explanation.outcome.cell))
         rows.append(("Why", Cell(explanation.reason)))
         // Not cut: this command shows the whole text.
-        let lines = Columns.wrapped(
-            rows.map { [Cell($0), $1] }, indentation: "  ", within: Terminal.size?.columns)
+        let lines = Columns.wrapped(rows.map { [Cell($0), $1] }, indentation: "  ", within: Terminal.size?.columns)
         return ([Terminal.bold("Event \(event.id)")] + lines).joined(separator: "\n")
     }
 }
@@ -98,8 +93,7 @@ extension Explanation.Claim {
 
 struct WhyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "why",
-        abstract: "Explain the decision about an event with a drawing.",
+        commandName: "why", abstract: "Explain the decision about an event with a drawing.",
         discussion: """
             P published, [==] the window ([==> while it is open), C a claim (c: one that came too late to change a banner), r the end of a \
             hold that was not confirmed, z a snooze, B## a banner, x its end. Times count from publishing; later steps are \
@@ -169,7 +163,5 @@ struct PhoneNotice {
         }
     }
 
-    var json: JSON {
-        ["place": place, "state": state, "at": at]
-    }
+    var json: JSON { ["place": place, "state": state, "at": at] }
 }

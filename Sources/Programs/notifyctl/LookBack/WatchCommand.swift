@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct WatchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch",
-        abstract: "Show the current values of topics, and then every change.",
+        commandName: "watch", abstract: "Show the current values of topics, and then every change.",
         discussion: """
             Prints the current values as added (+), and then every value that is added, modified (~) or removed (-). It \
             continues over restarts of the daemon. “send --retain”, or a route that retains, publishes a value; “send \
@@ -36,14 +35,11 @@ struct WatchCommand: AsyncParsableCommand {
     func run() async throws {
         let client = try await bus.connect(reading: true)
         let changes = try await client.watch(topic)
-        if try await !client.isDaemonRunning() {
-            Terminal.complain("notifyd is not running yet; waiting for it.")
-        }
+        if try await !client.isDaemonRunning() { Terminal.complain("notifyd is not running yet; waiting for it.") }
         let listing = Listing()
         let (isComplete, isInterrupted) = try await TerminationSignals.run(within: timeout?.duration) {
             try await withOrderedOutput(BannerTexts(client)) { (change: Change, text) in
-                output.write(
-                    change.json(text), text: listing.line(change.cells(text), elsewhere: change.line(text)))
+                output.write(change.json(text), text: listing.line(change.cells(text), elsewhere: change.line(text)))
             } _: { lines in
                 var seen = 0
                 for try await change in changes {

@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct MuteCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mute",
-        abstract: "Stop banners at or below a topic for a while.",
+        commandName: "mute", abstract: "Stop banners at or below a topic for a while.",
         discussion: """
             Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic, \
             and a schedule of it until it begins again; what still covers it is printed. Routes with break_through show their \
@@ -35,9 +34,7 @@ struct MuteCommand: AsyncParsableCommand {
         await complainIfNotStored(client)
         // An older daemon does not have this property.
         let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).concerning(topic) : []
-        var members: [(String, JSON)] = [
-            ("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration)),
-        ]
+        var members: [(String, JSON)] = [("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration))]
         if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
         let exceptions = duration.duration == .zero ? nil : await Exceptions(at: topic)
         if let exceptions { members.append(exceptions.member) }
@@ -77,8 +74,7 @@ extension [Quiet] {
 
 struct PauseCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pause",
-        abstract: "Stop all banners, for a while or until “resume”.",
+        commandName: "pause", abstract: "Stop all banners, for a while or until “resume”.",
         discussion: """
             Subscribers receive the events as before. Events during a pause are not shown later.
 
@@ -124,8 +120,7 @@ struct PauseCommand: AsyncParsableCommand {
 
 struct ResumeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "resume",
-        abstract: "Let banners appear again after “pause”, or at a topic.",
+        commandName: "resume", abstract: "Let banners appear again after “pause”, or at a topic.",
         discussion: """
             Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a schedule of it until it \
             begins again; / ends the pause too. What remains is printed.
@@ -136,9 +131,7 @@ struct ResumeCommand: AsyncParsableCommand {
               notifyctl resume /
             """)
 
-    @Argument(
-        help: "A topic, such as /post/27; / means what is quiet everywhere.",
-        completion: Completion.quietTopics)
+    @Argument(help: "A topic, such as /post/27; / means what is quiet everywhere.", completion: Completion.quietTopics)
     var topic: String?
 
     @OptionGroup var bus: BusOptions
@@ -187,8 +180,7 @@ extension Quiet {
 
 struct QuietCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "quiet",
-        abstract: "List the pause, the mutes and the schedules, and when they end.",
+        commandName: "quiet", abstract: "List the pause, the mutes and the schedules, and when they end.",
         discussion: """
             Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the desktop is listed too, and is \
             switched off there. This does not start notifyd.
@@ -234,9 +226,7 @@ extension Quiet {
         return subject + end + ([.paused, .muted].contains(cause) ? "" : " (\(cause))")
     }
 
-    var json: JSON {
-        ["topic": topic, "until": until, "cause": cause.rawValue]
-    }
+    var json: JSON { ["topic": topic, "until": until, "cause": cause.rawValue] }
 
     func cells(at now: Int64) -> [Cell] {
         let end =

@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct SnoozeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "snooze",
-        abstract: "Let the banner of an event, or the banners of a topic, come back later.",
+        commandName: "snooze", abstract: "Let the banner of an event, or the banners of a topic, come back later.",
         discussion: """
             The banner is closed now. It comes back at its time unless the event is claimed or read before. With a topic, the \
             newest 100 unread events at or below it that were shown are snoozed. Prints the ids.
@@ -42,8 +41,7 @@ struct SnoozeCommand: AsyncParsableCommand {
         static func parse(_ text: String) throws -> Target {
             if text.hasPrefix("/") { return .topic(text) }
             if text == "last" || UInt64(text) != nil { return .event(try EventArgument.parse(text)) }
-            throw ValidationError(
-                "“\(text)” is neither the id of an event, nor “last”, nor a topic such as /post/27.")
+            throw ValidationError("“\(text)” is neither the id of an event, nor “last”, nor a topic such as /post/27.")
         }
     }
 
@@ -73,7 +71,6 @@ struct SnoozeCommand: AsyncParsableCommand {
 
     private func snooze(_ id: EventID, _ client: NotifyClient) async throws {
         try await client.snooze(id, for: duration.duration)
-        output.write(
-            ["id": id.rawValue, "milliseconds": JSON.milliseconds(duration.duration)], text: "\(id)")
+        output.write(["id": id.rawValue, "milliseconds": JSON.milliseconds(duration.duration)], text: "\(id)")
     }
 }

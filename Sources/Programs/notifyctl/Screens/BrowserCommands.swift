@@ -8,8 +8,7 @@ import UserFiles
 
 struct BrowserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "browser",
-        abstract: "Show which browsers know notifyd-browser, and tell them of it.",
+        commandName: "browser", abstract: "Show which browsers know notifyd-browser, and tell them of it.",
         discussion: """
             With notifyd’s extension, the tab that you look at is a screen. The extension needs the program notifyd-browser, \
             and a browser starts only programs that it was told of. notifyd-browser(8) has the rest.
@@ -48,9 +47,7 @@ struct BrowserCommand: ParsableCommand {
         output.write(
             [
                 "browsers": known.map { browser, file, manifest -> JSON in
-                    [
-                        "browser": browser.rawValue, "file": file, "host": manifest.host, "usable": manifest.isUsable,
-                    ]
+                    ["browser": browser.rawValue, "file": file, "host": manifest.host, "usable": manifest.isUsable]
                 },
                 "unaware": unaware.map(\.rawValue), "mistakes": mistakes,
             ], text: lines.joined(separator: "\n"))
@@ -59,8 +56,7 @@ struct BrowserCommand: ParsableCommand {
 
 struct BrowserInstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "install",
-        abstract: "Tell your browsers of notifyd-browser.",
+        commandName: "install", abstract: "Tell your browsers of notifyd-browser.",
         discussion: """
             Writes a small file to the folder where each browser looks for programs that its extensions may start. Without \
             names it does so for every browser that has run here.
@@ -96,8 +92,7 @@ struct BrowserInstallCommand: ParsableCommand {
         for (state, advice) in chosen.compactMap({ $0.confinement(folders) }) {
             Terminal.complain("\(state). \(advice)")
         }
-        output.write(
-            ["files": files], text: lines.joined(separator: "\n"))
+        output.write(["files": files], text: lines.joined(separator: "\n"))
     }
 
     /// Browsers want the whole path.
@@ -143,8 +138,7 @@ struct BrowserInstallCommand: ParsableCommand {
 
 struct BrowserUninstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "uninstall",
-        abstract: "Remove what “browser install” has written.",
+        commandName: "uninstall", abstract: "Remove what “browser install” has written.",
         discussion: """
             The extension itself is removed in the browser. What a package has told all users’ browsers goes with the package.
 

@@ -22,8 +22,7 @@ struct FocusCommand: AsyncParsableCommand {
               notifyctl focus --json=short | jq -r '.screens[].topic'
             """)
 
-    @Flag(help: "Add a rule for the window that is focused next.")
-    var learn = false
+    @Flag(help: "Add a rule for the window that is focused next.") var learn = false
 
     @Argument(
         help: "With --learn, the topic of its screen; it may have one name in braces.",
@@ -33,8 +32,7 @@ struct FocusCommand: AsyncParsableCommand {
     @Option(help: "With --learn, when the screen is held: focused or visible. (default: focused)")
     var state: LearnedRule.State?
 
-    @Flag(help: "With --learn, the rule is for windows with exactly this title.")
-    var title = false
+    @Flag(help: "With --learn, the rule is for windows with exactly this title.") var title = false
 
     @Option(
         parsing: .unconditional, help: "With --learn, how long to wait for the window. (default: 1m)",

@@ -130,9 +130,7 @@ struct HostManifest: Equatable {
         guard let wanted, json[wanted.0] == wanted.1 else { return nil }
     }
 
-    init(host: String) {
-        self.host = host
-    }
+    init(host: String) { self.host = host }
 
     /// Whether the host is there and can be started.
     var isUsable: Bool { access(host, X_OK) == 0 }

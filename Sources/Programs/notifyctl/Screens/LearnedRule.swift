@@ -176,8 +176,7 @@ enum Learning {
 
     /// Prints the rule that is in a file now.
     static func announce(_ rule: LearnedRule, in file: String, _ output: OutputOptions) {
-        output.write(
-            ["file": file, "rule": rule.text], text: rule.announcement(in: file))
+        output.write(["file": file, "rule": rule.text], text: rule.announcement(in: file))
     }
 }
 

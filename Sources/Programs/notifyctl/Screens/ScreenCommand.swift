@@ -7,8 +7,7 @@ import NotifyText
 
 struct ScreenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "screen",
-        abstract: "Hold a screen open: events there get no banner.",
+        commandName: "screen", abstract: "Hold a screen open: events there get no banner.",
         usage: "notifyctl screen TOPIC [--mode MODE] [--state STATE] [--lease TIME] [--no-clear] [-- COMMAND ...]",
         discussion: """
             The screen is open while COMMAND runs, and notifyctl ends with its exit code. Without a command the screen is open \
@@ -28,8 +27,7 @@ struct ScreenCommand: AsyncParsableCommand {
 
     @Argument(help: "A topic, such as /post/27; / means every topic.", completion: Completion.prefixes)
     var topic: String
-    @Argument(parsing: .postTerminator, help: "A command and its arguments, after --.")
-    var command: [String] = []
+    @Argument(parsing: .postTerminator, help: "A command and its arguments, after --.") var command: [String] = []
 
     @Option(help: "Who decides about an event: auto claims each one, ask asks.") var mode = Mode.auto
     @Option(help: "focused, visible or hidden.") var state = State.focused
@@ -69,9 +67,7 @@ struct ScreenCommand: AsyncParsableCommand {
         try await TerminationSignals.run(isForReader: false) {
             let screen = try await open(client)
             let id = await screen.id
-            output.write(
-                ["screen": id, "topic": topic],
-                text: "The screen on \(Terminal.plain(topic)) is open.")
+            output.write(["screen": id, "topic": topic], text: "The screen on \(Terminal.plain(topic)) is open.")
             let answers = Task { if mode == .ask { await answerQuestions(client) } }
             let listing = Listing()
             // In mode auto there are none, and this waits for a signal.

@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct ClaimCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "claim",
-        abstract: "Claim an event, so that it gets no banner.",
+        commandName: "claim", abstract: "Claim an event, so that it gets no banner.",
         discussion: """
             Prints the verdict: suppressed (in time), retracted (the banner was shown and is now closed) or \
             recorded (there was nothing to suppress, or other events keep the banner open).
@@ -28,16 +27,13 @@ struct ClaimCommand: AsyncParsableCommand {
         let client = try await bus.connect()
         let id = try await event.find(client)
         let verdict = try await client.claim(id)
-        output.write(
-            ["id": id.rawValue, "verdict": verdict.rawValue],
-            text: Terminal.plain(verdict.rawValue))
+        output.write(["id": id.rawValue, "verdict": verdict.rawValue], text: Terminal.plain(verdict.rawValue))
     }
 }
 
 struct ClaimTopicCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "claim-topic",
-        abstract: "Claim all undecided or shown events at or below a topic.",
+        commandName: "claim-topic", abstract: "Claim all undecided or shown events at or below a topic.",
         discussion: """
             Prints how many events were claimed. With --grace new events are claimed too, even after notifyctl has ended. \
             Exit code 1 if there was none, and no --grace.
@@ -46,8 +42,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
               notifyctl claim-topic /post/27 --grace 2s && xdg-open https://example.org
             """)
 
-    @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes)
-    var topic: String
+    @Argument(help: "A topic, such as /post/27.", completion: Completion.prefixes) var topic: String
     @Option(
         parsing: .unconditional,
         help: "Go on claiming for this long, in whole milliseconds; at most 10s. (default: 0s)",
@@ -67,8 +62,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
 
 struct WithdrawCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "withdraw",
-        abstract: "Take back an event that no longer matters.",
+        commandName: "withdraw", abstract: "Take back an event that no longer matters.",
         discussion: """
             An undecided event gets no banner. A banner that shows it is closed, or updated if it shows other events too. \
             A muted or expired event counts as read; any other decided event keeps its outcome.
@@ -97,8 +91,7 @@ struct WithdrawCommand: AsyncParsableCommand {
 
 struct MarkReadCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "mark-read",
-        abstract: "Mark all events at or below a topic as read.",
+        commandName: "mark-read", abstract: "Mark all events at or below a topic as read.",
         discussion: """
             Undecided and shown events are claimed, and their banners are closed. Muted and expired events keep their outcome. \
             Prints how many events were unread.

@@ -124,9 +124,7 @@ struct EventEnvironment {
             if names.insert(name).inserted { result.append((name, value)) }
         }
         let texts = event.fields.map { (key: $0.key, value: $0.value.text) }
-        for (key, value) in texts {
-            add(String(key.uppercased().map { $0.isPartOfName ? $0 : "_" }), value)
-        }
+        for (key, value) in texts { add(String(key.uppercased().map { $0.isPartOfName ? $0 : "_" }), value) }
         // The unchanged name, for scripts written for earlier versions.
         for (key, value) in texts where key.allSatisfy(\.isPartOfName) { add(key, value) }
         return result

@@ -4,8 +4,7 @@ import NotifyJSON
 
 struct ListenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "listen",
-        abstract: "Print events as they arrive, one line each.",
+        commandName: "listen", abstract: "Print events as they arrive, one line each.",
         discussion: """
             Prints the events at or below the given topics; without a topic, all events. Listening does not affect other \
             programs. With --claim every event is claimed, and no banner appears.
@@ -36,8 +35,7 @@ struct ListenCommand: AsyncParsableCommand {
               notifyctl listen --since 0 --json=short | jq .topic
             """)
 
-    @Argument(help: "Topics, such as /post/27.", completion: Completion.prefixes)
-    var topics: [String] = []
+    @Argument(help: "Topics, such as /post/27.", completion: Completion.prefixes) var topics: [String] = []
 
     @Flag(help: "Claim every event.") var claim = false
     @Option(
@@ -64,9 +62,7 @@ struct ListenCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func validate() throws {
-        if exec?.isBlank == true {
-            throw ValidationError("--exec takes a shell command; without one, leave it out.")
-        }
+        if exec?.isBlank == true { throw ValidationError("--exec takes a shell command; without one, leave it out.") }
         if within != nil, !claim || exec == nil {
             throw ValidationError("--within is the time to confirm a claim, so it needs --claim and --exec.")
         }
@@ -87,9 +83,7 @@ struct ListenCommand: AsyncParsableCommand {
         } else {
             events = try await client.events(at: topics)
         }
-        if try await !client.isDaemonRunning() {
-            Terminal.complain("notifyd is not running yet; waiting for it.")
-        }
+        if try await !client.isDaemonRunning() { Terminal.complain("notifyd is not running yet; waiting for it.") }
         let listing = Listing()
         let side = Task {
             guard let presses else { return }
@@ -137,9 +131,7 @@ struct ListenCommand: AsyncParsableCommand {
             }
             let stage = handled.withLock { $0.hear(event) }
             let verdict = await claimed(event, stage == .done ? client.claim : hold)
-            if stage == .new {
-                continuation.yield((event, verdict.map { ClaimAnswer($0, isProvisional: true) }))
-            }
+            if stage == .new { continuation.yield((event, verdict.map { ClaimAnswer($0, isProvisional: true) })) }
             return stage == .new
         }
         continuation.finish()
@@ -201,9 +193,7 @@ struct HeldEvent: Sendable {
     ///
     /// - Parameter isDone: whether the command succeeded.
     /// - Returns: what went wrong, in words; `nil` if nothing did.
-    func settle(isDone: Bool) async -> String? {
-        await Task { await settleOrSay(isDone: isDone) }.value
-    }
+    func settle(isDone: Bool) async -> String? { await Task { await settleOrSay(isDone: isDone) }.value }
 
     private func settleOrSay(isDone: Bool) async -> String? {
         do throws(NotifyError) {

@@ -6,8 +6,7 @@ import NotifyJSON
 
 struct SendCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "send",
-        abstract: "Publish an event and print its id.",
+        commandName: "send", abstract: "Publish an event and print its id.",
         usage: """
             notifyctl send TOPIC [TITLE [BODY]] [-f KEY=VALUE ...] [--wait]
             notifyctl send post ID [TITLE [BODY]]
@@ -205,9 +204,7 @@ struct SendCommand: AsyncParsableCommand {
             let explanation = try? await client.explain(outcome.id, autoStart: false)
         else { return (nil, nil) }
         let claims = explanation.claims.filter { $0.by == outcome.by }
-        return (
-            isConfirmed ? claims.last { $0.form == "Complete" }?.after : nil, claims.compactMap(\.program).last
-        )
+        return (isConfirmed ? claims.last { $0.form == "Complete" }?.after : nil, claims.compactMap(\.program).last)
     }
 
     /// The longest body that is read: more than notifyd accepts, so that notifyd reports its limit.
@@ -261,13 +258,10 @@ struct SendCommand: AsyncParsableCommand {
             try refuse("--session", "--from", "--mate", "--distance")
         }
         guard texts.count <= 2 else {
-            throw ValidationError(
-                "There are too many arguments: put quotes around texts with spaces.")
+            throw ValidationError("There are too many arguments: put quotes around texts with spaces.")
         }
         for field in fields {
-            guard known[field.key] == nil else {
-                throw ValidationError("The field “\(field.key)” is given twice.")
-            }
+            guard known[field.key] == nil else { throw ValidationError("The field “\(field.key)” is given twice.") }
             known[field.key] = field.value
         }
         return Request(topic: topic, title: texts.first ?? "", body: texts.dropFirst().first ?? "", fields: known)

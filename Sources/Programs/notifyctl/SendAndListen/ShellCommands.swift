@@ -10,8 +10,7 @@ import struct Routing.RouteTable
 
 struct ShellCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "shell",
-        abstract: "Be told when a long command in a terminal has ended that you do not look at.",
+        commandName: "shell", abstract: "Be told when a long command in a terminal has ended that you do not look at.",
         discussion: """
             One line in the configuration of a shell turns it on; for panes of tmux there is one for tmux.conf. On a terminal, “notifyctl \
             shell init bash” prints them with the full paths of the programs, which also work where the search path lacks them:
@@ -26,8 +25,7 @@ struct ShellCommand: ParsableCommand {
 
 struct ShellInitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "init",
-        abstract: "Print what a shell runs to report the end of long commands.",
+        commandName: "init", abstract: "Print what a shell runs to report the end of long commands.",
         discussion: """
             On a terminal it prints the line for the configuration instead, with the full path of this program: the search path need not be \
             set there yet.
@@ -43,8 +41,7 @@ struct ShellInitCommand: ParsableCommand {
               notifyctl shell init fish | source
             """)
 
-    @Argument(help: "bash, zsh or fish.")
-    var shell: ShellScript
+    @Argument(help: "bash, zsh or fish.") var shell: ShellScript
 
     func run() {
         let program = Daemon.ownPath ?? "notifyctl"
@@ -68,8 +65,7 @@ struct ShellInitCommand: ParsableCommand {
 
 struct ShellEndedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "ended",
-        abstract: "Report that a command has ended, as “shell init” has shells do.",
+        commandName: "ended", abstract: "Report that a command has ended, as “shell init” has shells do.",
         discussion: """
             The command is in the variable NOTIFYD_SHELL_COMMAND, those that are not reported are in NOTIFYD_SHELL_IGNORE, and when the \
             terminal was last read from, in seconds since 1970, is in NOTIFYD_SHELL_INPUT. It gives up after 10 seconds.
@@ -88,8 +84,7 @@ struct ShellEndedCommand: AsyncParsableCommand {
         parsing: .unconditional, help: "The exit status of the command.",
         transform: NumberArgument.parse(0...255, "an exit status"))
     var status: Int
-    @Option(
-        parsing: .unconditional, help: "How long the command took, such as 95s.", transform: DurationArgument.parse)
+    @Option(parsing: .unconditional, help: "How long the command took, such as 95s.", transform: DurationArgument.parse)
     var after: DurationArgument
 
     @OptionGroup var bus: BusOptions

@@ -80,9 +80,7 @@ struct InteractiveCommands {
     private let patterns: [[Substring]]
 
     /// - Parameter list: separated by colons; each of their words is a pattern of fnmatch(3).
-    init(_ list: String) {
-        patterns = list.split { $0 == ":" || $0 == "\n" }.map(Self.words).filter { !$0.isEmpty }
-    }
+    init(_ list: String) { patterns = list.split { $0 == ":" || $0 == "\n" }.map(Self.words).filter { !$0.isEmpty } }
 
     /// Whether a command line begins with one of them. It is only looked at: nothing of it is expanded.
     func contains(_ line: String) -> Bool {
