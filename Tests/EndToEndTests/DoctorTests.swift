@@ -102,6 +102,11 @@ import Testing
             let finding = try #require(try await stage.report()["journal"])
             #expect(finding["level"] == "problem")
             #expect(finding["state"]?.contains(stage.state) == true)
+            #expect(finding["advice"]?.hasSuffix("notifyd continues within seconds.") == true)
+            let connection = try await Connection.open(stage.bus.address)
+            let rows = try await connection.call(.toRouter("Diagnose")).arguments.first?.elements
+            #expect(rows?.first?.elements?.first?.string == "journal")
+            connection.close()
         }
     }
 

@@ -1,6 +1,6 @@
-import NotifyClient
 import Testing
 
+@testable import NotifyClient
 @testable import notifyctl
 
 /// The drawing of a decision: what happened when, and why.

@@ -313,10 +313,13 @@ struct DoctorCheckTests {
 
     @Test func aJournalOutsideOfWhatTheSandboxAllowsIsExplained() {
         let check = JournalCheck(
-            degradation: "the journal in /data/notifyd cannot be written: read-only", folder: "/data/notifyd",
-            writableFolders: ["/home/mina/.local/state/notifyd"])
+            problem: .warning("journal", "nothing is accepted, because it is read-only", "Make it writable."),
+            folder: "/data/notifyd", writableFolders: ["/home/mina/.local/state/notifyd"])
         #expect(check.findings.first?.level == .problem)
         #expect(check.findings.first?.advice?.contains("ReadWritePaths=-/data/notifyd") == true)
+        var open = check
+        open.writableFolders = nil
+        #expect(open.findings.first?.advice == "Make it writable.")
     }
 
     @Test(arguments: [

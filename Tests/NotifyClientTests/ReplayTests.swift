@@ -1,9 +1,9 @@
-import NotifyClient
 import NotifyJSON
 import Testing
 
 import struct Routing.RouteTable
 
+@testable import NotifyClient
 @testable import notifyctl
 
 /// The daemon's rules in virtual time, fed with what was recorded.

@@ -172,14 +172,6 @@ public struct ListedScreen: Hashable, Sendable {
     public var state: Screen.State
     /// The unique name of the connection that holds it.
     public var owner: String
-
-    public init(id: UInt64, topic: String, mode: Screen.Mode, state: Screen.State, owner: String) {
-        self.id = id
-        self.topic = topic
-        self.mode = mode
-        self.state = state
-        self.owner = owner
-    }
 }
 
 extension NotifyClient {

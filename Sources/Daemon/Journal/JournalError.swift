@@ -40,6 +40,17 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         }
     }
 
+    /// What to do about it, for `Diagnose`.
+    public var advice: String {
+        switch self {
+        case .gone, .damaged: "There is nothing to do: notifyd repairs that itself."
+        case .readOnly:
+            "If the state directory was deleted, replaced or mounted anew, the sandbox still shows the old one: systemctl "
+                + "--user restart notifyd. Otherwise make it writable, and notifyd continues within seconds."
+        default: "Correct that, and notifyd continues within seconds."
+        }
+    }
+
     /// - Parameter connection: the connection that failed; its files have the errno(3).
     init(_ error: any Error, on connection: SQLiteConnection?) {
         self.init(error)

@@ -1,6 +1,6 @@
-import NotifyClient
 import Testing
 
+@testable import NotifyClient
 @testable import notifyctl
 
 /// What `notifyctl top` makes of signals and answers, in virtual time, and how it draws that.

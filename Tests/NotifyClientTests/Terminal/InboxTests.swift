@@ -1,6 +1,6 @@
-import NotifyClient
 import Testing
 
+@testable import NotifyClient
 @testable import notifyctl
 
 /// The list of unread events, its keys and its picture, without a daemon.

@@ -1,7 +1,7 @@
-import NotifyClient
 import NotifyJSON
 import Testing
 
+@testable import NotifyClient
 @testable import notifyctl
 
 /// The lines of `notifyctl inbox --follow`.

@@ -17,14 +17,6 @@ public struct Explanation: Hashable, Sendable {
         /// The app, unit or command of the claimant, for people. It does not identify a program.
         public var program: String?
 
-        public init(by: String, after: Duration?, form: String, verdict: Verdict, program: String? = nil) {
-            self.by = by
-            self.after = after
-            self.form = form
-            self.verdict = verdict
-            self.program = program
-        }
-
         /// Whether it ends a provisional claim without deciding the event.
         package var isEnd: Bool { ["Release", "ranout", "left"].contains(form) }
 
@@ -104,16 +96,14 @@ public struct Explanation: Hashable, Sendable {
     public var deadline: Int64?
     /// When the event got its current outcome.
     public var resolved: Int64?
-    /// When the banner of a snoozed event comes back; `nil` if it is not snoozed.
-    public var snoozed: Int64?
     /// The length of the window.
-    public var window: Duration
+    public var window: Duration = .zero
     /// `nil` while the event is undecided.
     public var outcome: Outcome.Kind?
     /// The reason for the outcome, in a sentence.
-    public var reason: String
+    public var reason = ""
     /// In the order in which they were made.
-    public var claims: [Claim]
+    public var claims: [Claim] = []
     /// The id the notification server gave the banner.
     public var banner: UInt32?
     /// How many events the banner stands for.
@@ -130,59 +120,21 @@ public struct Explanation: Hashable, Sendable {
     public var source: String?
     /// The publisher's own id within ``source``.
     public var eventID: String?
+    /// Whether the event was announced again after a restart of the daemon.
+    public var isReplayed = false
+    /// Whether the machine was restarted after the event was published and before it was decided. No clock measures
+    /// latencies then.
+    public var isOfEarlierBoot = false
+    /// Whether an event that was never shown is marked as read; its outcome stays `muted` or `expired`.
+    public var isRead = false
     /// What it takes, or took, the place of: ``PublishOptions/collapse``.
     public var collapse: String?
     /// The line by which a bridge brought it: ``PublishOptions/via``.
     public var via: String?
+    /// When the banner of a snoozed event comes back; `nil` if it is not snoozed.
+    public var snoozed: Int64?
     /// Where it was claimed, in people's words, if that was on another device.
     public var device: String?
-    /// Whether the event was announced again after a restart of the daemon.
-    public var isReplayed: Bool
-    /// Whether the machine was restarted after the event was published and before it was decided. No clock measures
-    /// latencies then.
-    public var isOfEarlierBoot: Bool
-    /// Whether an event that was never shown is marked as read; its outcome stays `muted` or `expired`.
-    public var isRead: Bool
-
-    public init(
-        id: EventID, topic: String, route: String, key: String, published: Int64,
-        accepted: Int64? = nil, opened: Int64? = nil,
-        deadline: Int64? = nil, resolved: Int64? = nil, window: Duration = .zero, outcome: Outcome.Kind? = nil,
-        reason: String = "", claims: [Claim] = [], banner: UInt32? = nil, count: Int? = nil, lateness: Duration? = nil,
-        delay: BannerDelay? = nil, action: String? = nil, sender: String? = nil, source: String? = nil,
-        eventID: String? = nil,
-        isReplayed: Bool = false, isOfEarlierBoot: Bool = false, isRead: Bool = false, collapse: String? = nil,
-        via: String? = nil, snoozed: Int64? = nil, device: String? = nil
-    ) {
-        self.id = id
-        self.topic = topic
-        self.route = route
-        self.key = key
-        self.published = published
-        self.accepted = accepted
-        self.opened = opened
-        self.deadline = deadline
-        self.resolved = resolved
-        self.window = window
-        self.outcome = outcome
-        self.reason = reason
-        self.claims = claims
-        self.banner = banner
-        self.count = count
-        self.lateness = lateness
-        self.delay = delay
-        self.action = action
-        self.sender = sender
-        self.source = source
-        self.eventID = eventID
-        self.isReplayed = isReplayed
-        self.isOfEarlierBoot = isOfEarlierBoot
-        self.isRead = isRead
-        self.collapse = collapse
-        self.via = via
-        self.device = device
-        self.snoozed = snoozed
-    }
 }
 
 extension Explanation {

@@ -157,11 +157,6 @@ public struct Snapshot: Hashable, Sendable {
     public var cursor: EventID
     /// One event for each topic that has a value, in ascending order of their ids.
     public var values: [RecordedEvent]
-
-    public init(cursor: EventID, values: [RecordedEvent]) {
-        self.cursor = cursor
-        self.values = values
-    }
 }
 
 /// What a banner says.
@@ -192,26 +187,15 @@ public struct InboxEntry: Hashable, Sendable {
     /// The urgency of the banner.
     public var urgency: PublishOptions.Urgency?
     /// Application, icon and buttons; nothing else of the banner is told.
-    public var appearance: BannerOptions
+    public var appearance = BannerOptions()
     /// Whether its route has `break_through`: its banners come during a pause or a mute, too.
     public var breaksThrough = false
     /// When the banner of a snoozed event comes back, in microseconds since 1970-01-01 00:00 UTC; `nil` for any other
     /// event.
     public var snoozeEnd: Int64?
+}
 
-    public init(
-        id: EventID, topic: String, text: BannerText, published: Int64, outcome: Outcome.Kind? = nil,
-        urgency: PublishOptions.Urgency? = nil, appearance: BannerOptions = BannerOptions()
-    ) {
-        self.id = id
-        self.topic = topic
-        self.text = text
-        self.published = published
-        self.outcome = outcome
-        self.urgency = urgency
-        self.appearance = appearance
-    }
-
+extension InboxEntry {
     /// From an entry of a list: `t s s s x s a{sv}`.
     init?(_ entry: Value) {
         guard let record = RecordedEvent(entry), let published = record.event.published else { return nil }
@@ -243,14 +227,6 @@ public struct JournalChange: Hashable, Sendable {
     public var id: EventID
     /// What the row says, by the keys of org.notifyd.Router1(5).
     public var details: [String: Value]
-
-    public init(number: UInt64, kind: String, topic: String, id: EventID, details: [String: Value]) {
-        self.number = number
-        self.kind = kind
-        self.topic = topic
-        self.id = id
-        self.details = details
-    }
 }
 
 extension JournalChange {

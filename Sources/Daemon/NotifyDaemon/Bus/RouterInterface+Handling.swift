@@ -47,7 +47,11 @@ extension RouterInterface {
             send(reply, bytes: text.title.utf8.count + text.body.utf8.count)
         case .explain(let id): try explain(id, to: message.message)
         case .diagnose:
-            let problems = host.actions.problems
+            let storage = daemon.storage
+            let journal =
+                storage.degradation.isEmpty
+                ? [] : [("journal", "nothing is accepted, because \(storage.degradation)", storage.remedy)]
+            let problems = journal + host.actions.problems
             let reply = bus.methodReturn(to: message.message)
             reply.appendContainer("a", "(sss)") { list in
                 for problem in problems {

@@ -21,6 +21,8 @@ final class Storage {
 
     /// Why the journal cannot be written, or its index does not take what the log has; empty while all is well.
     private(set) var degradation = ""
+    /// What to do about it.
+    private(set) var remedy = ""
     /// Called when that changes, also while the journal is read.
     var onDegradation: () -> Void = {}
 
@@ -353,7 +355,7 @@ final class Storage {
         let reason = disk.explanation(of: error)
         let words = "the journal in \(disk.name) cannot be written: \(reason)"
         guard words != degradation else { return }
-        degradation = words
+        (degradation, remedy) = (words, error.advice)
         logger.record(.journalFailed, ["directory": "\(disk.name)", "error": "\(reason)"])
         onDegradation()
     }

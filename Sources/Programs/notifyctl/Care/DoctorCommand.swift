@@ -105,11 +105,13 @@ struct Diagnosis {
         link.hasManager = unit.hasManager
         link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
 
+        let told = properties.isEmpty ? [] : await problems(.router)
+        var journal = journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service)
+        journal.problem = told.first { $0.check == JournalCheck.check }
+
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
-            + (properties.isEmpty ? [] : await problems(.router))
-            + (await problems(.desktop))
-            + journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service).findings
-            + bridges.findings
+            + told.filter { $0.check != JournalCheck.check } + (await problems(.desktop))
+            + journal.findings + bridges.findings
             + link.findings
             + (await PushCheck.ask(query, activatable: activatable)).findings
             + (await FocusCheck.ask(query, daemonIsBroken: router.hasBadConfiguration)).findings
@@ -162,7 +164,6 @@ struct Diagnosis {
         let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
         let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
         var check = JournalCheck()
-        check.degradation = properties["Degraded"]?.string ?? ""
         check.log = JournalLog((properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() })
         check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
         check.mode = FileFacts.mode(of: check.folder + "/index.db")

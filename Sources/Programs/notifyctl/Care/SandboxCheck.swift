@@ -195,8 +195,8 @@ struct ConfigurationCheck {
 
 /// Whether the journal can be written, and is private.
 struct JournalCheck {
-    /// The reason why notifyd cannot write it; empty if it can.
-    var degradation = ""
+    /// Why notifyd cannot write it, as `Diagnose` answers it.
+    var problem: Finding?
     /// The folder notifyd uses, or would use.
     var folder = ""
     /// The permissions of `index.db`, or `nil` if it cannot be read.
@@ -233,9 +233,7 @@ struct JournalCheck {
     }
 
     private var finding: Finding {
-        guard degradation.isEmpty else {
-            return .problem(Self.check, "nothing is accepted, because \(degradation)", remedy)
-        }
+        if let problem { return .problem(Self.check, problem.state, remedy ?? problem.advice ?? "") }
         if let room, room < Self.enoughRoom {
             return .warning(Self.check, "only \(room >> 20) MiB are left for \(folder)", "Free space on this disk.")
         }
@@ -248,16 +246,9 @@ struct JournalCheck {
         return .ok(Self.check, "\(folder)/index.db, mode \(String(mode, radix: 8))\(left)")
     }
 
-    private var remedy: String {
-        if let writableFolders, !writableFolders.contains(folder) {
-            return "The sandbox lets notifyd write to \(writableFolders.joined(separator: ", ")) only. "
-                + "systemctl --user edit notifyd, and there: [Service], ReadWritePaths=-\(folder)"
-        }
-        if writableFolders != nil, degradation.contains("mounted read-only") {
-            return "The state directory was deleted, replaced or mounted anew, and the sandbox still shows the old "
-                + "one: systemctl --user restart notifyd"
-        }
-        if degradation.contains("in a moment") { return "There is nothing to do: notifyd mends that itself." }
-        return "Correct that, and notifyd continues within seconds."
+    private var remedy: String? {
+        guard let writableFolders, !writableFolders.contains(folder) else { return nil }
+        return "The sandbox lets notifyd write to \(writableFolders.joined(separator: ", ")) only. "
+            + "systemctl --user edit notifyd, and there: [Service], ReadWritePaths=-\(folder)"
     }
 }

@@ -11,23 +11,23 @@ enum Completion {
 
     /// Topics with events, values or screens, and the topics above them.
     static let prefixes = CompletionKind.custom { _, _, _ in
-        Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
+        offered(Topics(await known(heardTopics)).withAncestors)
     }
 
     /// The same for `focus`, which takes a topic with --learn alone.
     static let prefixesToLearn = CompletionKind.custom { words, _, _ in
         guard words.contains("--learn") else { return [] }
-        return Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
+        return offered(Topics(await known(heardTopics)).withAncestors)
     }
 
     /// The topics that are quiet now, as “quiet” lists them.
     static let quietTopics = CompletionKind.custom { _, _, _ in
-        Topics(await known { client in try await client.quiet().map(\.topic) }).all.compactMap { Candidate($0)?.text }
+        offered(Topics(await known { client in try await client.quiet().map(\.topic) }).all)
     }
 
     /// The same topics as of `prefixes` without those above them, and the short forms of `send`.
     static let places = CompletionKind.custom { _, _, _ in
-        (["post", "invite", "mate-finished"] + Topics(await known(heardTopics)).all).compactMap { Candidate($0)?.text }
+        offered(["post", "invite", "mate-finished"] + Topics(await known(heardTopics)).all)
     }
 
     /// The bridges on the bus.
@@ -65,9 +65,12 @@ enum Completion {
 
     /// The same with topics.
     static let prefixesAndEvents = CompletionKind.custom { _, _, _ in
-        let topics = Topics(await known(heardTopics)).withAncestors.compactMap { Candidate($0)?.text }
+        let topics = offered(Topics(await known(heardTopics)).withAncestors)
         return topics + (await lastAndIDs().map(\.text))
     }
+
+    /// The words that a shell can take as they are.
+    private static func offered(_ words: [String]) -> [String] { words.compactMap { Candidate($0)?.text } }
 
     private static func lastAndIDs() async -> [Candidate] {
         [Candidate("last", "The newest event")].compactMap(\.self) + (await recentIDs())

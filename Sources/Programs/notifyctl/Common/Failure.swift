@@ -2,6 +2,8 @@ import ArgumentParser
 import ChildProcesses
 import Glibc
 import NotifyClient
+import TOMLTables
+import UserFiles
 
 /// The exit codes of `notifyctl`, after sysexits.h.
 extension ExitCode {
@@ -83,6 +85,36 @@ extension NotifyError {
         // The exit code tells the kind; the name would tell a user nothing more.
         case .refused where name?.hasPrefix("org.notifyd.") == true: Terminal.plain(message)
         default: Terminal.plain(description)
+        }
+    }
+}
+
+extension ConfigurationError {
+    /// Prints the mistakes; the exit code for them.
+    var printed: ExitCode {
+        for line in lines { Terminal.complain(line) }
+        return .badConfiguration
+    }
+}
+
+extension WholeFile {
+    /// Makes a folder and those above it. One that could not be made shows when a file is written into it.
+    static func makeFolder(_ path: String) {
+        guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        makeFolder(String(path[..<slash]))
+        mkdir(path, 0o700)
+    }
+
+    /// Writes the file, and makes its folder.
+    ///
+    /// - Throws: the exit code, after the reason was printed.
+    static func replace(_ path: String, with text: String, mode: mode_t = 0o600) throws {
+        if let slash = path.lastIndex(of: "/") { makeFolder(String(path[..<slash])) }
+        do throws(WholeFile.Failure) {
+            try write(text, to: path, mode: mode)
+        } catch {
+            Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
+            throw ExitCode.refused
         }
     }
 }

@@ -24,10 +24,7 @@ struct LinkFiles {
         do throws(ConfigurationError) {
             guard let text = try ConfigurationText.read(configuration) else { return nil }
             return try LinkSettings.parse(text, file: configuration)
-        } catch {
-            for line in error.lines { Terminal.complain(line) }
-            throw ExitCode.badConfiguration
-        }
+        } catch { throw error.printed }
     }
 
     /// Says what is wrong with the configuration, if anything is. That there is none is no mistake.
@@ -106,7 +103,7 @@ struct LinkFiles {
     }
 
     private func make(_ drafts: [Draft]) throws -> [String] {
-        makeFolders(folder)
+        WholeFile.makeFolder(folder)
         var made: [String] = []
         for draft in drafts {
             do throws(WholeFile.Failure) {
@@ -152,12 +149,6 @@ struct LinkFiles {
         return (deleted, old)
     }
 
-    private func makeFolders(_ path: String) {
-        guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        makeFolders(String(path[..<slash]))
-        // What could not be made shows when the file is written.
-        mkdir(path, 0o700)
-    }
 }
 
 extension LinkSettings {

@@ -27,9 +27,9 @@ struct ReplayCommand: AsyncParsableCommand {
 
     @Option(
         parsing: .unconditional,
-        help: "Begin after this event, or this long ago: an id, or a time such as 24h. (default: 24h)",
-        transform: StartArgument.parse)
-    var since = StartArgument.ago(.seconds(86400))
+        help: "Begin after this event or this time: an id, a date, or how long ago, such as 24h. (default: 24h)",
+        transform: MomentArgument.parse)
+    var since: MomentArgument?
     @Option(
         parsing: .unconditional, help: "The window to try; at most 1m. (default: 60ms, without --config)",
         transform: DurationArgument.parse(.zero ... .seconds(60)))
@@ -41,22 +41,6 @@ struct ReplayCommand: AsyncParsableCommand {
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
-    enum StartArgument {
-        case id(UInt64)
-        case ago(Duration)
-
-        static func parse(_ text: String) throws -> StartArgument {
-            if let id = UInt64(text) { return .id(id) }
-            if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
-            guard let time = Duration(text: text) else {
-                throw ValidationError(
-                    "“\(text)” is neither the id of an event nor a time. Write how long ago, such as 90m, 12h or 30d; the longest "
-                        + "is 366d.")
-            }
-            return .ago(time)
-        }
-    }
-
     func validate() throws {
         if daemon != nil, config == nil {
             throw ValidationError("--daemon reads the file of --config: give both, or leave it out.")
@@ -66,9 +50,9 @@ struct ReplayCommand: AsyncParsableCommand {
     func run() async throws {
         let history = HistoryReader(client: try await bus.connect(reading: true), topic: "/")
         let records =
-            switch since {
-            case .id(let id): try await history.first(.max, after: EventID(rawValue: id))
-            case .ago(let time): try await history.since(Timestamp.now - time.microseconds)
+            switch since ?? .time(Timestamp.now - 86_400_000_000) {
+            case .event(let id): try await history.first(.max, after: EventID(rawValue: id))
+            case .time(let moment): try await history.since(moment)
             }
         let explanations = try await history.explanations(of: records.map(\.event.id))
         if explanations.isEmpty { throw ExitCode.nothing }

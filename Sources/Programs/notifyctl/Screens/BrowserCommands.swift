@@ -74,8 +74,7 @@ struct BrowserInstallCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() throws {
-        let environment = ChildProcess.currentEnvironment
-        let folders = BrowserFolders(environment: environment)
+        let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
         let chosen = browsers.isEmpty ? KnownBrowser.allCases.filter { $0.isUsed(folders) } : browsers
         guard !chosen.isEmpty else {
             let confined = KnownBrowser.allCases.compactMap { $0.confinement(folders) }
@@ -85,7 +84,7 @@ struct BrowserInstallCommand: ParsableCommand {
             }
             throw ExitCode.nothing
         }
-        let manifest = HostManifest(host: try path(environment))
+        let manifest = HostManifest(host: try path())
         let files = try chosen.map { try write(manifest, for: $0, folders) }
         let lines =
             files.map { Terminal.plain("Made \($0).") } + ["Now add the extension to the browser: notifyd-browser(8)"]
@@ -95,44 +94,22 @@ struct BrowserInstallCommand: ParsableCommand {
         output.write(["files": files], text: lines.joined(separator: "\n"))
     }
 
-    /// Browsers want the whole path.
-    private func path(_ environment: [String: String]) throws -> String {
-        let name = "notifyd-browser"
-        var candidates = [host.map(BaseDirectories.absolute)].compactMap(\.self)
-        if host == nil {
-            if let own = FileFacts.link(at: "/proc/self/exe"), let slash = own.lastIndex(of: "/") {
-                candidates.append(own[...slash] + name)
-            }
-            candidates += (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
-        }
-        if let path = candidates.first(where: { $0.hasPrefix("/") && access($0, X_OK) == 0 }) { return path }
-        Terminal.complain(
-            host.map { "\(Terminal.plain($0)) is no program that can be started." }
-                ?? "There is no notifyd-browser beside notifyctl or in $PATH. Install it, or name it with --host.")
+    /// The whole path, as browsers need it.
+    private func path() throws -> String {
+        guard let host else { return BaseDirectories.absolute(try Daemon.locate("notifyd-browser", option: "--host")) }
+        let path = BaseDirectories.absolute(host)
+        if access(path, X_OK) == 0 { return path }
+        Terminal.complain("\(Terminal.plain(host)) is not a program that can be started.")
         throw ExitCode.notReachable
     }
 
+    /// - Returns: the path of the file.
     private func write(_ manifest: HostManifest, for browser: KnownBrowser, _ folders: BrowserFolders) throws -> String
     {
-        let folder = browser.userFolder(folders)
-        let file = folder + "/" + HostManifest.file
-        makeFolders(folder)
-        let text = manifest.json(for: browser.family).text(pretty: true) + "\n"
-        do throws(WholeFile.Failure) {
-            // The mode is that of files that hold no secret.
-            try WholeFile.write(text, to: file, mode: 0o644)
-        } catch {
-            Terminal.complain("\(Terminal.plain(file)) cannot be written: \(Terminal.plain(error.description)).")
-            throw ExitCode.refused
-        }
+        let file = browser.userFolder(folders) + "/" + HostManifest.file
+        // The mode is that of files that hold no secret.
+        try WholeFile.replace(file, with: manifest.json(for: browser.family).text(pretty: true) + "\n", mode: 0o644)
         return file
-    }
-
-    private func makeFolders(_ path: String) {
-        guard access(path, F_OK) != 0, let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        makeFolders(String(path[..<slash]))
-        // What could not be made shows when the file is written.
-        mkdir(path, 0o700)
     }
 }
 

@@ -218,34 +218,10 @@ struct RuleFile<Rules> {
             Terminal.complain("\(flaw) Nothing was changed.")
             throw ExitCode.badData
         }
-        // A folder that could not be made shows when the file is written.
-        if let slash = path.lastIndex(of: "/"), slash > path.startIndex { mkdir(String(path[..<slash]), 0o700) }
         try WholeFile.replace(path, with: text)
     }
 
     private func printingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {
         do throws(ConfigurationError) { return try body() } catch { throw error.printed }
-    }
-}
-
-extension ConfigurationError {
-    /// Prints the mistakes; the exit code for them.
-    var printed: ExitCode {
-        for line in lines { Terminal.complain(line) }
-        return .badConfiguration
-    }
-}
-
-extension WholeFile {
-    /// Writes the file.
-    ///
-    /// - Throws: the exit code, after the reason was printed.
-    static func replace(_ path: String, with text: String, mode: mode_t = 0o600) throws {
-        do throws(WholeFile.Failure) {
-            try write(text, to: path, mode: mode)
-        } catch {
-            Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
-            throw ExitCode.refused
-        }
     }
 }
