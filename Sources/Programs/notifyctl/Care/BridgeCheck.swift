@@ -68,44 +68,42 @@ struct BridgeCheck {
     private func advice(_ bridge: BridgeInfo) -> String {
         let file = "~/.config/notifyd/\(bridge.name).toml"
         let restart = "systemctl --user restart notifyd-\(bridge.name)"
-        if bridge.detail.contains("access list") {
-            return "Have the broker allow it; notifyd-mqtt(8), “Access list”, has the lines for mosquitto."
+        func readAgain(_ when: String) -> String {
+            "says it is; it is read before each \(when), but a credential of the unit only when that starts: \(restart)"
         }
-        if bridge.detail.contains("user name and password") || bridge.detail.contains("the password or the permissions")
-        {
-            return
-                "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt, but a "
-                + "credential of the unit only when that starts: \(restart)"
-        }
-        if bridge.detail.contains("the token or the password") {
-            return
-                "Correct the secret where 'token' or 'password' in \(file) says it is; it is read before each request, but a "
-                + "credential of the unit only when that starts: \(restart)"
-        }
-        if bridge.detail.contains("does not allow this user to") {
-            return "Allow it at the server, or give a 'token' of somebody who may in \(file)."
-        }
-        if bridge.detail.contains("certificate") {
-            if bridge.detail.contains("expired") || bridge.detail.contains("not yet valid") {
-                return "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
-            }
-            if bridge.detail.lowercased().contains("hostname mismatch") {
-                return
-                    "Write the name that is in the certificate into 'server' of \(file), or have the broker get one for "
+        let password = "Correct 'user', or the password where 'password' in \(file) " + readAgain("attempt")
+        let newCertificate =
+            "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
+        let repair = "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
+        // The first part of a detail that is in it counts.
+        let table: [(part: String, advice: String)] = [
+            ("access list", "Have the broker allow it; notifyd-mqtt(8), “Access list”, has the lines for mosquitto."),
+            ("user name and password", password), ("the password or the permissions", password),
+            (
+                "the token or the password",
+                "Correct the secret where 'token' or 'password' in \(file) " + readAgain("request")
+            ),
+            (
+                "does not allow this user to",
+                "Allow it at the server, or give a 'token' of somebody who may in \(file)."
+            ),
+            ("certificate has expired", newCertificate), ("certificate is not yet valid", newCertificate),
+            (
+                "hostname mismatch",
+                "Write the name that is in the certificate into 'server' of \(file), or have the broker get one for "
                     + "this name."
-            }
-            return
+            ),
+            (
+                "certificate",
                 "If an authority of your own has signed it, name its file in \(file): authorities = \"/path/ca.pem\". "
-                + "If it has expired, or is for another name, the other side needs a new one."
-        }
-        if bridge.detail.contains("several distributors") { return "Write the line into \(file), then: \(restart)" }
-        if bridge.detail.contains("the distributor needs you") || bridge.detail.contains("with a VAPID key") {
-            return Self.needsNoRestart
-        }
-        if bridge.detail.contains("the file /") || bridge.detail.contains("the credential \"") {
-            return "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
-        }
-        return "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20"
+                    + "If it has expired, or is for another name, the other side needs a new one."
+            ),
+            ("several distributors", "Write the line into \(file), then: \(restart)"),
+            ("the distributor needs you", Self.needsNoRestart), ("with a VAPID key", Self.needsNoRestart),
+            ("the file /", repair), ("the credential \"", repair),
+        ]
+        return table.first { bridge.detail.lowercased().contains($0.part.lowercased()) }?.advice
+            ?? "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20"
     }
 }
 

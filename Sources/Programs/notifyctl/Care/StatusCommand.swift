@@ -78,52 +78,43 @@ struct Status {
         let statistics = statistics
         let version = rest.removeValue(forKey: "Version")?.string ?? "of an unknown version"
         var rows: [(String, String)] = []
-        if let degraded = rest.removeValue(forKey: "Degraded")?.string, !degraded.isEmpty {
-            rows.append(("Degraded", degraded))
-        }
-        if let paused = rest.removeValue(forKey: "Paused")?.boolean {
-            let state = quiet.pause?.words() ?? "paused"
-            rows.append(
-                (
-                    "Banners",
-                    paused ? "\(state): “notifyctl resume” lets them appear again" : quiet.desktop ?? "on"
-                ))
-        }
+        func add(_ name: String, _ text: String?) { if let text { rows.append((name, text)) } }
+        add("Degraded", rest.removeValue(forKey: "Degraded")?.string.flatMap { $0.isEmpty ? nil : $0 })
+        add(
+            "Banners",
+            rest.removeValue(forKey: "Paused")?.boolean.map { paused in
+                paused
+                    ? "\(quiet.pause?.words() ?? "paused"): “notifyctl resume” lets them appear again"
+                    : quiet.desktop ?? "on"
+            })
         rest["Quiet"] = nil
-        if let mutes = quiet.mutes() { rows.append(("Muted", mutes)) }
-        rows.append(("Notification server", server.sentence))
-        if statistics["session-known"] == 0 {
-            rows.append(
-                (
-                    "Session",
-                    "not watched: there is no logind that knows a session of yours at a seat, so screens always count"
-                ))
-        } else if let watched = statistics["session-watched"] {
-            rows.append(
-                ("Session", watched == 1 ? "watched: screens count" : "locked or idle: every screen counts as hidden"))
+        add("Muted", quiet.mutes())
+        add("Notification server", server.sentence)
+        let unwatched =
+            "not watched: there is no logind that knows a session of yours at a seat, so screens always count"
+        let watching = statistics["session-watched"].map { flag in
+            flag == 1 ? "watched: screens count" : "locked or idle: every screen counts as hidden"
         }
-        if let window: UInt32 = rest.removeValue(forKey: "DefaultWindowMilliseconds")?.integer() {
-            rows.append(("Default window", Duration.milliseconds(window).shortText))
+        add("Session", statistics["session-known"] == 0 ? unwatched : watching)
+        let window: UInt32? = rest.removeValue(forKey: "DefaultWindowMilliseconds")?.integer()
+        add("Default window", window.map { Duration.milliseconds($0).shortText })
+        add("Undecided events", rest.removeValue(forKey: "Pending")?.integer().map { (count: Int) in "\(count)" })
+        for (title, name) in [
+            ("Events in memory", "remembered-events"), ("Open windows", "open-windows"),
+            ("Waiting banners", "waiting-banners"), ("Stored events", "stored-events"),
+        ] {
+            if let count = statistics[name], count > 0 || name != "waiting-banners" { add(title, "\(count)") }
         }
-        if let pending: Int = rest.removeValue(forKey: "Pending")?.integer() {
-            rows.append(("Undecided events", "\(pending)"))
-        }
-        if let held = statistics["remembered-events"] { rows.append(("Events in memory", "\(held)")) }
-        if let windows = statistics["open-windows"] { rows.append(("Open windows", "\(windows)")) }
-        if let waiting = statistics["waiting-banners"], waiting > 0 { rows.append(("Waiting banners", "\(waiting)")) }
-        if let stored = statistics["stored-events"] { rows.append(("Stored events", "\(stored)")) }
-        if let log = JournalLog(statistics) { rows.append(("Log", log.sentence())) }
-        rows.append(("Open screens", "\(screens.count)"))
+        add("Log", JournalLog(statistics)?.sentence())
+        add("Open screens", "\(screens.count)")
         for bridge in bridges {
             let letters = bridge.deadLetters
-            rows.append(
-                (
-                    "Bridge \(bridge.name)",
-                    bridge.fullWords + (letters > 0 ? ", " + letters.counting("dead letter") : "")
-                ))
+            add(
+                "Bridge \(bridge.name)",
+                bridge.fullWords + (letters > 0 ? ", " + letters.counting("dead letter") : ""))
         }
-        if version != projectVersion { rows.append(("notifyctl", projectVersion)) }
-        for (name, value) in rest.sorted(by: { $0.key < $1.key }) { rows.append((name, value.text)) }
+        if version != projectVersion { add("notifyctl", projectVersion) }
+        for (name, value) in rest.sorted(by: { $0.key < $1.key }) { add(name, value.text) }
 
         let width = Terminal.size?.columns
         func table(_ rows: [[Cell]]) -> [String] { Columns.stackedLines(rows, indentation: "  ", within: width) }

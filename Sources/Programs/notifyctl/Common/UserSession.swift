@@ -139,7 +139,7 @@ struct AllUsers {
     }
 
     private func start(as user: uid_t) throws(ProcessError) -> ChildProcess {
-        let end = try input.map { text throws(ProcessError) in try Self.socket(with: text) }
+        let end = try input.map { text throws(ProcessError) in try ChildProcess.file(with: text) }
         defer { if let end { close(end) } }
         return try ChildProcess(
             Daemon.ownPath ?? "notifyctl", ["send", "--user", "\(user)"] + arguments,
@@ -162,20 +162,5 @@ struct AllUsers {
         case .signal(let number)?: throw ProcessError("notifyctl was ended by signal \(number).")
         case nil: throw ProcessError("notifyctl did not end within \(patience.shortText).")
         }
-    }
-
-    /// A socket that holds a text. A body fits into its buffer.
-    private static func socket(with text: String) throws(ProcessError) -> CInt {
-        var ends: [CInt] = [-1, -1]
-        guard socketpair(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
-            throw ProcessError("No socket can be created: \(String(cString: strerror(errno))).")
-        }
-        defer { close(ends[1]) }
-        let bytes = Array(text.utf8)
-        guard send(ends[1], bytes, bytes.count, CInt(MSG_DONTWAIT)) == bytes.count else {
-            close(ends[0])
-            throw ProcessError("The body does not fit into the buffer of a socket.")
-        }
-        return ends[0]
     }
 }

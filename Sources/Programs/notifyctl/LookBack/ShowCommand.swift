@@ -41,25 +41,21 @@ struct ShowCommand: AsyncParsableCommand {
 
     private func text(of record: RecordedEvent, _ explanation: Explanation, _ banner: BannerText?) -> String {
         let event = record.event
-        var rows: [(String, Cell)] = [("Topic", Cell(event.topic, .bold))]
-        if !event.title.isEmpty { rows.append(("Title", Cell(event.title))) }
-        if !event.body.isEmpty { rows.append(("Body", Cell(event.body))) }
-        if let banner {
-            rows.append(("Summary", Cell(banner.title)))
-            if !banner.body.isEmpty { rows.append(("Text", Cell(banner.body))) }
-        }
-        for (name, value) in event.fields { rows.append((name, Cell(value.text))) }
         let moment = Timestamp(explanation.published)
         let ago = Terminal.isInteractive ? Cell("  " + moment.text(seenAt: Timestamp.now), .dim) : Cell("")
-        rows.append(("Published", Cell(moment.text) + ago))
-        if let sender = explanation.sender { rows.append(("Sender", Cell(sender))) }
-        if let source = explanation.source { rows.append(("Source", Cell(source))) }
-        if let eventID = explanation.eventID { rows.append(("Event id", Cell(eventID))) }
-        if let collapse = explanation.collapse { rows.append(("Collapse", Cell(collapse))) }
-        if let via = explanation.via { rows.append(("Via", Cell(via))) }
-        rows.append(("Route", Cell(explanation.route)))
-        rows.append(("Outcome", explanation.outcome.cell))
-        rows.append(("Why", Cell(explanation.reason)))
+        let texts = [("Title", event.title), ("Body", event.body), ("Summary", banner?.title), ("Text", banner?.body)]
+        let origins = [
+            ("Sender", explanation.sender), ("Source", explanation.source), ("Event id", explanation.eventID),
+            ("Collapse", explanation.collapse), ("Via", explanation.via),
+        ]
+        let rows =
+            [("Topic", Cell(event.topic, .bold))]
+            + texts.compactMap { name, text in text.flatMap { $0.isEmpty ? nil : (name, Cell($0)) } }
+            + event.fields.map { ($0.key, Cell($0.value.text)) } + [("Published", Cell(moment.text) + ago)]
+            + origins.compactMap { name, text in text.map { (name, Cell($0)) } } + [
+                ("Route", Cell(explanation.route)), ("Outcome", explanation.outcome.cell),
+                ("Why", Cell(explanation.reason)),
+            ]
         // Not cut: this command shows the whole text.
         let lines = Columns.wrapped(rows.map { [Cell($0), $1] }, indentation: "  ", within: Terminal.size?.columns)
         return ([Terminal.bold("Event \(event.id)")] + lines).joined(separator: "\n")

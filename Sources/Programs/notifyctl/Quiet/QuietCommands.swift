@@ -29,32 +29,38 @@ struct MuteCommand: AsyncParsableCommand {
     func run() async throws {
         try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
-        if topic == "/", duration.duration == .zero { try await refuseForDesktop(client) }
+        let isEnd = duration.duration == .zero
+        if topic == "/", isEnd { try await refuseForDesktop(client) }
         try await client.mute(topic, for: duration.duration)
         await complainIfNotStored(client)
-        // An older daemon does not have this property.
-        let rest = duration.duration == .zero ? ((try? await client.quiet()) ?? []).concerning(topic) : []
-        var members: [(String, JSON)] = [("topic", .string(topic)), ("milliseconds", .milliseconds(duration.duration))]
-        if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
-        let exceptions = duration.duration == .zero ? nil : await Exceptions(at: topic)
-        if let exceptions { members.append(exceptions.member) }
-        output.write(.object(members), text: exceptions?.sentence ?? rest.sentences(about: topic))
+        let rest = isEnd ? await remainder(client).concerning(topic) : []
+        let exceptions = isEnd ? [] : await ConfiguredRoutes.breakingThrough(at: topic)
+        output.write(
+            quiet: rest, exceptions, ["topic": topic, "milliseconds": JSON.milliseconds(duration.duration)],
+            text: rest.sentences(about: topic))
     }
 }
 
-/// The routes whose banners neither a pause nor a mute holds back, because they have `break_through`.
-private struct Exceptions {
-    private let routes: [String]
+/// What is quiet now; nothing with an older daemon, which does not have the property.
+private func remainder(_ client: NotifyClient) async -> [Quiet] { (try? await client.quiet()) ?? [] }
 
-    /// - Returns: `nil` if there are none at or below the topic.
-    init?(at topic: String) async {
-        routes = await ConfiguredRoutes.breakingThrough(at: topic)
-        if routes.isEmpty { return nil }
-    }
-
-    var member: (String, JSON) { ("break-through", .array(routes.map(JSON.string))) }
-    var sentence: String {
-        "Banners still come from routes with break_through: \(Terminal.plain(routes.joined(separator: ", ")))."
+extension OutputOptions {
+    /// - Parameters:
+    ///   - rest: what remains quiet.
+    ///   - routes: the routes whose banners neither a pause nor a mute holds back, because they have `break_through`.
+    ///   - text: about the rest.
+    fileprivate func write(
+        quiet rest: [Quiet] = [], _ routes: [String] = [],
+        _ members: KeyValuePairs<String, (any JSONConvertible)?>, text: String? = nil
+    ) {
+        let exceptions = routes.isEmpty ? nil : routes
+        write(
+            .object(
+                JSON.present(members)
+                    + JSON.present(["quiet": rest.isEmpty ? nil : rest.map(\.json), "break-through": exceptions])),
+            text: exceptions.map {
+                "Banners still come from routes with break_through: \(Terminal.plain($0.joined(separator: ", ")))."
+            } ?? text)
     }
 }
 
@@ -101,20 +107,16 @@ struct PauseCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        var members: [(String, JSON)] = [("paused", .boolean(true))]
+        let client = try await bus.connect()
         if let duration {
-            let client = try await bus.connect()
             try await client.pause(for: duration.duration)
-            await complainIfNotStored(client)
-            members.append(("milliseconds", .milliseconds(duration.duration)))
         } else {
-            let client = try await bus.connect()
             try await client.setPaused(true)
-            await complainIfNotStored(client)
         }
-        let exceptions = await Exceptions(at: "/")
-        if let exceptions { members.append(exceptions.member) }
-        output.write(.object(members), text: exceptions?.sentence)
+        await complainIfNotStored(client)
+        output.write(
+            quiet: [], await ConfiguredRoutes.breakingThrough(at: "/"),
+            ["paused": true, "milliseconds": duration.map { JSON.milliseconds($0.duration) }])
     }
 }
 
@@ -138,32 +140,21 @@ struct ResumeCommand: AsyncParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
-        if let topic { return try await resume(topic) }
+        if let topic { try TopicFilter.requireSlash(topic) }
         let client = try await bus.connect()
-        try await refuseForDesktop(client)
-        try await client.setPaused(false)
+        let isEverything = topic ?? "/" == "/"
+        if isEverything { try await refuseForDesktop(client) }
+        if let topic { try await client.mute(topic, for: .zero) }
+        if isEverything { try await client.setPaused(false) }
         await complainIfNotStored(client)
-        // An older daemon does not have this property.
-        let rest = (try? await client.quiet()) ?? []
-        let members: [(String, JSON)] = [("paused", .boolean(false))]
-        let now = Timestamp.now
-        output.write(
-            .object(members + (rest.isEmpty ? [] : [("quiet", .array(rest.map(\.json)))])),
-            text: rest.isEmpty ? nil : rest.map { "Still quiet: " + $0.sentence(at: now) }.joined(separator: "\n"))
-    }
-
-    private func resume(_ topic: String) async throws {
-        try TopicFilter.requireSlash(topic)
-        let client = try await bus.connect()
-        if topic == "/" { try await refuseForDesktop(client) }
-        try await client.mute(topic, for: .zero)
-        if topic == "/" { try await client.setPaused(false) }
-        await complainIfNotStored(client)
-        // An older daemon does not have this property.
-        let rest = ((try? await client.quiet()) ?? []).concerning(topic)
-        var members: [(String, JSON)] = [("topic", .string(topic))]
-        if !rest.isEmpty { members.append(("quiet", .array(rest.map(\.json)))) }
-        output.write(.object(members), text: rest.sentences(about: topic))
+        let rest = await remainder(client)
+        guard let topic else {
+            let now = Timestamp.now
+            let text = rest.map { "Still quiet: " + $0.sentence(at: now) }.joined(separator: "\n")
+            return output.write(quiet: rest, ["paused": false], text: text.isEmpty ? nil : text)
+        }
+        let below = rest.concerning(topic)
+        output.write(quiet: below, ["topic": topic], text: below.sentences(about: topic))
     }
 }
 
@@ -195,19 +186,17 @@ struct QuietCommand: AsyncParsableCommand {
 
     func run() async throws {
         let quiet = try await bus.connect(starting: false, reading: true).quiet()
-        guard output.json == .off else {
-            for quiet in quiet { output.write(quiet.json, text: nil) }
-            return
-        }
-        if quiet.isEmpty { Terminal.print("Banners are on; no topic is muted.") }
         let now = Timestamp.now
-        for line in Columns.lines(quiet.map { $0.cells(at: now) }, within: nil) { Terminal.print(line) }
+        output.write(
+            list: quiet.map(\.json),
+            lines: quiet.isEmpty
+                ? ["Banners are on; no topic is muted."] : Columns.lines(quiet.map { $0.cells(at: now) }, within: nil))
     }
 }
 
 /// Nothing but the desktop's own “do not disturb” holds back all banners: notifyd follows it, and does not end it.
 private func refuseForDesktop(_ client: NotifyClient) async throws {
-    let all = ((try? await client.quiet()) ?? []).filter { $0.topic == "/" }
+    let all = await remainder(client).filter { $0.topic == "/" }
     guard all.map(\.cause) == [.desktop] else { return }
     throw NotifyError(.refused, all[0].sentence(at: Timestamp.now))
 }

@@ -44,7 +44,7 @@ struct EventCommand {
         let variables = EventEnvironment(event, answer?.verdict, text, json: json)
         let own = ChildProcess.currentEnvironment.filter { !$0.key.hasPrefix("NOTIFYD_") }
         func start(isSmall: Bool) throws(ProcessError) -> ChildProcess {
-            let input = try Self.file(with: json + "\n")
+            let input = try ChildProcess.file(with: json + "\n")
             defer { close(input) }
             let environment = own.merging(variables.variables(isSmall: isSmall)) { $1 }
             return try ChildProcess(
@@ -58,9 +58,12 @@ struct EventCommand {
             return try start(isSmall: true)
         }
     }
+}
 
-    /// A file in memory. Unlike a pipe it never blocks if the command does not read.
-    private static func file(with text: String) throws(ProcessError) -> CInt {
+extension ChildProcess {
+    /// A file in memory as the input of a process. Unlike a pipe it never blocks, whether the process reads or not, and
+    /// unlike arguments others cannot read it. The caller closes it.
+    static func file(with text: String) throws(ProcessError) -> CInt {
         let name = "/notifyctl-\(UInt64.random(in: .min ... .max))"
         let file = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0o600)
         guard file >= 0 else { throw ProcessError("its input cannot be made", number: errno) }
