@@ -1,5 +1,4 @@
 import Glibc
-import LinkSettings
 import NotifyClient
 import NotifyTestSupport
 import Testing
@@ -148,7 +147,7 @@ struct DoctorCheckTests {
         #expect(level(true, nil) == nil)
     }
 
-    @Test func aLinkIsJudgedByItsKeyItsClocksAndItsDevices() throws {
+    @Test func aLinkIsJudgedByItsKeyItsClocksAndItsDevices() {
         let day: Int64 = 86_400_000_000
         func device(_ name: String, online: Bool, seen: Int64, offset: Int64 = 0) -> [String: Value] {
             [
@@ -157,41 +156,31 @@ struct DoctorCheckTests {
                 "clock-offset": .int64(offset),
             ]
         }
-        func findings(
-            _ key: String, isThere: Bool = true, hasManager: Bool = true, line facts: [String: Value] = [:],
-            _ devices: [String: Value]...
-        ) throws -> [Finding] {
-            let settings = try LinkSettings.parse(
-                "[link]\nserver = \"mqtt://localhost\"\nuser = \"mina\"\n\(key)", file: "/mqtt.toml")
+        func findings(line facts: [String: Value] = [:], _ devices: [String: Value]...) -> [Finding] {
             let line: [String: Value] = [
-                "line": "mqtt",
+                "line": "mqtt", "sealed": true,
                 "devices": .array(devices.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant)),
             ]
-            return LinkCheck(
-                configuration: .success(settings), info: LinkInfo([:], [line.merging(facts) { $1 }]), isThere: isThere,
-                hasManager: hasManager, now: 100 * day
-            ).findings
+            return LinkCheck(info: LinkInfo([:], [line.merging(facts) { $1 }]), now: 100 * day).findings
         }
-        let key = "key = { file = \"link.key\" }"
         #expect(LinkCheck().findings.isEmpty)
         #expect(
-            try findings(
-                key, device("phone", online: true, seen: 1, offset: 4_900_000),
-                device("pc", online: false, seen: 94 * day)
+            findings(
+                device("phone", online: true, seen: 1, offset: 4_900_000), device("pc", online: false, seen: 94 * day)
             ).isEmpty)
-        #expect(try findings("").map(\.state).first?.contains("the broker reads everything") == true)
-        #expect(try findings(key, isThere: false).map(\.state).first?.contains("notifyd-mqtt does not run") == true)
-        let alone = try findings(key, isThere: false, hasManager: false).first
-        #expect(alone?.advice == "Start it: notifyd-mqtt --check-config && notifyd-mqtt")
-        let clock = try findings(key, device("phone", online: true, seen: 1, offset: -6_000_000))
+        #expect(findings(line: ["sealed": false]).first?.state.contains("the broker reads everything") == true)
+        let alone = AbsentBridge(name: "mqtt").finding
+        #expect(alone.state == "there is a configuration, but notifyd-mqtt does not run")
+        #expect(alone.advice == "Start it: notifyd-mqtt --check-config && notifyd-mqtt")
+        let clock = findings(device("phone", online: true, seen: 1, offset: -6_000_000))
         #expect(clock.map(\.state) == ["the clock of phone is 6.00 s behind"])
-        let forged = try findings(key, line: ["line": "mqtt:run", "forged": .uint64(1), "crowded": .boolean(true)])
+        let forged = findings(line: ["line": "mqtt:run", "forged": .uint64(1), "crowded": .boolean(true)])
         #expect(
             forged.map(\.state) == [
                 "channel run: 1 message passed over: moved here from another topic, or in the name of somebody else",
                 "channel run: more devices than are taken; those that have said nothing make room for others",
             ])
-        let absent = try findings(key, device("phone", online: false, seen: 90 * day))
+        let absent = findings(device("phone", online: false, seen: 90 * day))
         #expect(absent.map(\.state) == ["phone was not heard for 10 days"])
         #expect(absent.first?.advice?.contains("notifyctl link forget phone") == true)
         let shared = BridgeCheck(

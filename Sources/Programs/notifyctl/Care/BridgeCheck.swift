@@ -129,10 +129,8 @@ struct AbsentBridge: Equatable {
                 "Write \(missing), as \(unit).toml(5) says, and then: systemctl --user restart \(unit)")
         }
         let state = "there is a configuration, but \(unit) does not run"
-        guard hasManager else {
-            return .warning("bridge \(name)", state, "Start it: \(unit) --check-config && \(unit)")
-        }
-        return .warning("bridge \(name)", state, "Start it: systemctl --user enable --now \(unit)")
+        let start = hasManager ? "systemctl --user enable --now \(unit)" : "\(unit) --check-config && \(unit)"
+        return .warning("bridge \(name)", state, "Start it: " + start)
     }
 
     /// - Parameter running: the names of the bridges on the bus.
@@ -143,13 +141,9 @@ struct AbsentBridge: Equatable {
             var bridge = AbsentBridge(name: name)
             await bridge.askManager(query)
             let file = "\(folder)/\(name).toml"
-            if bridge.failure == nil {
-                // LinkCheck says it of this one.
-                if name == "mqtt" { continue }
-                if access(file, F_OK) != 0 {
-                    guard name == "ntfy", await query.isEnabled("notifyd-ntfy.service") else { continue }
-                    bridge.missing = file
-                }
+            if bridge.failure == nil, access(file, F_OK) != 0 {
+                guard name == "ntfy", await query.isEnabled("notifyd-ntfy.service") else { continue }
+                bridge.missing = file
             }
             absent.append(bridge)
         }
@@ -173,55 +167,32 @@ struct LinkCheck {
 
     private static let check = "link"
 
-    /// `nil` if there is no configuration.
-    var configuration: Result<LinkSettings, ConfigurationError>?
+    /// The mistakes in the configuration, if there are any.
+    var mistakes: ConfigurationError?
     /// `nil` if notifyd-mqtt does not run, or does not answer.
     var info: LinkInfo?
-    var isThere = false
-    /// Whether notifyd-mqtt.service has failed; ``AbsentBridge`` tells that.
-    var unitHasFailed = false
-    /// Whether there is a service manager.
-    var hasManager = true
     /// Microseconds since the epoch.
     var now: Int64 = 0
 
     /// None without a link.
     var findings: [Finding] {
-        configurationFindings + (info?.lines ?? []).flatMap(findings) + (info?.devices ?? []).flatMap(findings)
+        let bad = mistakes.map { error in
+            [
+                Finding.problem(
+                    Self.check, error.lines.first ?? "the configuration is bad",
+                    "Correct it, then: notifyd-mqtt --check-config && systemctl --user reload-or-restart notifyd-mqtt")
+            ]
+        }
+        let lines = info?.lines ?? []
+        let isOpen = lines.contains { !$0.isSealed }
+        return (bad ?? []) + (isOpen ? [Self.open] : []) + lines.flatMap(findings)
+            + (info?.devices ?? []).flatMap(findings)
     }
 
-    private var configurationFindings: [Finding] {
-        switch configuration {
-        case nil: return []
-        case .failure(let error):
-            return [
-                .problem(
-                    Self.check, error.lines.first ?? "the configuration is bad",
-                    "Correct it, then: notifyd-mqtt --check-config"
-                        + (hasManager ? " && systemctl --user reload-or-restart notifyd-mqtt" : ""))
-            ]
-        case .success(let settings):
-            var findings: [Finding] = []
-            if !isThere, !unitHasFailed {
-                findings.append(
-                    .warning(
-                        Self.check, "there is a configuration, but notifyd-mqtt does not run",
-                        "Start it: "
-                            + (hasManager
-                                ? "systemctl --user enable --now notifyd-mqtt"
-                                : "notifyd-mqtt --check-config && notifyd-mqtt")))
-            }
-            if settings.lines.contains(where: { $0.keys.isEmpty }) {
-                findings.append(
-                    .warning(
-                        Self.check,
-                        "without a key: the broker reads everything, and whoever may write there speaks for your devices",
-                        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). Copy it to "
-                            + "every device, and write into [link] of mqtt.toml: key = { file = \"link.key\" }"))
-            }
-            return findings
-        }
-    }
+    private static let open = Finding.warning(
+        check, "without a key: the broker reads everything, and whoever may write there speaks for your devices",
+        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). Copy it to every device, "
+            + "and write into [link] of mqtt.toml: key = { file = \"link.key\" }")
 
     private func findings(_ line: LinkInfo.Line) -> [Finding] {
         var findings: [Finding] = []
@@ -277,15 +248,11 @@ struct LinkCheck {
 
     static func ask(_ query: BusQuery) async -> LinkCheck {
         var check = LinkCheck(now: Timestamp.now)
-        check.isThere = await query.owner(of: Remote.link.name) != nil
-        if check.isThere { check.info = try? await LinkInfo.ask(query) }
+        if await query.owner(of: Remote.link.name) != nil { check.info = try? await LinkInfo.ask(query) }
         let file = LinkFiles(nil).configuration
         do throws(ConfigurationError) {
-            guard let text = try ConfigurationText.read(file) else { return check }
-            check.configuration = .success(try LinkSettings.parse(text, file: file))
-        } catch {
-            check.configuration = .failure(error)
-        }
+            if let text = try ConfigurationText.read(file) { _ = try LinkSettings.parse(text, file: file) }
+        } catch { check.mistakes = error }
         return check
     }
 }

@@ -101,10 +101,7 @@ struct Diagnosis {
             lingers: lingers())
 
         let bridges = await BridgeCheck.ask(query)
-        var link = await LinkCheck.ask(query)
-        link.hasManager = unit.hasManager
-        link.unitHasFailed = bridges.absent.contains { $0.name == LinkInfo.bridge }
-
+        let link = await LinkCheck.ask(query)
         let told = properties.isEmpty ? [] : await problems(.router)
         var journal = journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service)
         journal.problem = told.first { $0.check == JournalCheck.check }

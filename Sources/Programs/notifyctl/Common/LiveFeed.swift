@@ -1,7 +1,7 @@
 import NotifyClient
 
 /// Wakes a task. Rings while it does not wait are one ring.
-struct Bell: Sendable {
+final class Bell: Sendable {
     private let (rings, rope) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
     func ring() { rope.yield() }
@@ -29,7 +29,7 @@ struct Bell: Sendable {
         while !Task.isCancelled {
             let (end, ending) = AsyncStream.makeStream(of: Never.self)
             let connection = try? await Connection.open(
-                address, onSignal: { _ in ring() }, onClose: { ending.finish() })
+                address, onSignal: { _ in self.ring() }, onClose: { ending.finish() })
             if let connection {
                 for rule in [.ownerChanged(of: Router.name), properties] { try? await connection.addMatch(rule) }
                 ring()

@@ -36,7 +36,8 @@ struct MuteCommand: AsyncParsableCommand {
         let rest = isEnd ? await remainder(client).concerning(topic) : []
         let exceptions = isEnd ? [] : await ConfiguredRoutes.breakingThrough(at: topic)
         output.write(
-            quiet: rest, exceptions, ["topic": topic, "milliseconds": JSON.milliseconds(duration.duration)],
+            quiet: rest, exceptions: exceptions,
+            ["topic": topic, "milliseconds": JSON.milliseconds(duration.duration)],
             text: rest.sentences(about: topic))
     }
 }
@@ -50,7 +51,7 @@ extension OutputOptions {
     ///   - routes: the routes whose banners neither a pause nor a mute holds back, because they have `break_through`.
     ///   - text: about the rest.
     fileprivate func write(
-        quiet rest: [Quiet] = [], _ routes: [String] = [],
+        quiet rest: [Quiet] = [], exceptions routes: [String] = [],
         _ members: KeyValuePairs<String, (any JSONConvertible)?>, text: String? = nil
     ) {
         let exceptions = routes.isEmpty ? nil : routes
@@ -115,7 +116,7 @@ struct PauseCommand: AsyncParsableCommand {
         }
         await complainIfNotStored(client)
         output.write(
-            quiet: [], await ConfiguredRoutes.breakingThrough(at: "/"),
+            exceptions: await ConfiguredRoutes.breakingThrough(at: "/"),
             ["paused": true, "milliseconds": duration.map { JSON.milliseconds($0.duration) }])
     }
 }

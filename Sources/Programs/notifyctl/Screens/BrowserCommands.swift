@@ -96,8 +96,10 @@ struct BrowserInstallCommand: ParsableCommand {
 
     /// The whole path, as browsers need it.
     private func path() throws -> String {
-        guard let host else { return BaseDirectories.absolute(try Daemon.locate("notifyd-browser", option: "--host")) }
-        let path = BaseDirectories.absolute(host)
+        guard let host else {
+            return BaseDirectories.absolute(path: try Daemon.locate("notifyd-browser", option: "--host"))
+        }
+        let path = BaseDirectories.absolute(path: host)
         if access(path, X_OK) == 0 { return path }
         Terminal.complain("\(Terminal.plain(host)) is not a program that can be started.")
         throw ExitCode.notReachable
