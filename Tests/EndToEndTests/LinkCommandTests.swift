@@ -94,10 +94,10 @@ struct LinkCommandTests {
 
     @Test(arguments: [
         ("notifyctl link pair", 78, "There is no link"),
-        ("notifyctl link init --server broker --user mina --name desk", 64, "“broker” is no broker"),
+        ("notifyctl link init --server broker --user mina --name desk", 64, "“broker” is not a broker"),
         ("notifyctl link init --server mqtt://broker.example --user mina --name desk", 65, "allow it: --insecure"),
         ("notifyctl link init --server mqtts://a --user a/b --name desk", 65, "'user' has 1 to 32 bytes"),
-        ("echo hello | notifyctl link join --name a", 65, "This is no invitation"),
+        ("echo hello | notifyctl link join --name a", 65, "This is not an invitation"),
         ("echo notifyd-link:e | notifyctl link join --name a", 65, "The invitation is not whole"),
         ("echo notifyd-link:e30= | notifyctl link join --name a", 65, "from a newer notifyctl"),
         ("notifyctl link join --name a < /dev/null", 65, "Standard input has no line"),

@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// The completion scripts of the argument parser. In all shells two things are corrected: “help” and “screen … --”
-/// offered no commands. In bash topics are no file names, and in bash and zsh the value of an option may follow a “=”.
+/// offered no commands. In bash topics are not file names, and in bash and zsh the value of an option may follow a “=”.
 enum CompletionScript {
     private static let commands = NotifyctlCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
 

@@ -126,7 +126,7 @@ struct DesktopInfo {
                 ]))
         }
 
-        /// An event has a topic; what is no event has a reason instead.
+        /// An event has a topic; anything else has a reason instead.
         func cells(at now: Int64) -> [Cell] {
             let rule: UInt32? = entries["rule"]?.integer()
             let topic = entries["topic"]?.string

@@ -27,7 +27,7 @@ struct LinkFiles {
         } catch { throw error.printed }
     }
 
-    /// Says what is wrong with the configuration, if anything is. That there is none is no mistake.
+    /// Prints the mistakes in the configuration. A configuration that does not exist is not a mistake.
     func check() throws { _ = try readIfThere() }
 
     func read() throws -> LinkSettings {

@@ -31,7 +31,7 @@ struct LinkInitCommand: AsyncParsableCommand {
     func run() async throws {
         guard let server = LinkSettings.Server(server) else {
             throw ValidationError(
-                "“\(Terminal.plain(server))” is no broker. Write mqtts://HOST or mqtts://HOST:PORT, or mqtt://localhost for one "
+                "“\(Terminal.plain(server))” is not a broker. Write mqtts://HOST or mqtts://HOST:PORT, or mqtt://localhost for one "
                     + "on this machine: \(Authority.rule).")
         }
         let password = try passwordFile.map { try SecretText.read($0) }
@@ -163,7 +163,7 @@ struct LinkPairCommand: AsyncParsableCommand {
             Terminal.complain("\(error).\(advice)")
             throw ExitCode.badConfiguration
         }
-        Terminal.complain("\(credential) is no text in UTF-8.")
+        Terminal.complain("\(credential) is not text in UTF-8.")
         throw ExitCode.badConfiguration
     }
 
@@ -212,7 +212,7 @@ struct Invitation: Equatable {
         let text = String(line.unicodeScalars.filter { !$0.properties.isWhitespace })
         guard text.hasPrefix(Self.scheme) else {
             throw InvitationError(
-                "This is no invitation; it begins with “\(Self.scheme)”, as “notifyctl link pair” prints it.")
+                "This is not an invitation. One begins with “\(Self.scheme)”, as “notifyctl link pair” prints it.")
         }
         guard let bytes = Base64.decode(String(text.dropFirst(Self.scheme.count))) else {
             throw InvitationError("The invitation is not whole. Copy the line from its beginning to its end.")
@@ -286,7 +286,7 @@ enum SecretText {
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
         guard bytes.count <= maximumBytes, !bytes.isEmpty, let text = String(validating: bytes, as: UTF8.self) else {
             throw ValidationError(
-                "\(Terminal.plain(path)) holds no secret: it is empty, too large or no text in UTF-8.")
+                "\(Terminal.plain(path)) holds no secret: it is empty, too large or not text in UTF-8.")
         }
         return text
     }

@@ -81,7 +81,7 @@ extension Explanation.Claim {
     fileprivate var json: JSON {
         JSON.object(
             JSON.present([
-                "by": by, "after": after.map(JSON.microseconds), "form": form, "verdict": verdict.rawValue,
+                "by": by, "after": after.map(JSON.microseconds) ?? JSON.null, "form": form, "verdict": verdict.rawValue,
                 "program": program,
             ]))
     }

@@ -87,7 +87,7 @@ struct ScreenCommand: AsyncParsableCommand {
         for await line in StandardInput.lines {
             let words = line.split(separator: " ")
             guard words.count == 2, let id = UInt64(words[1]), words[0] == "claim" || words[0] == "pass" else {
-                Terminal.complain("“\(Terminal.plain(line))” is no answer. Write “claim ID” or “pass ID”.")
+                Terminal.complain("“\(Terminal.plain(line))” is not an answer. Write “claim ID” or “pass ID”.")
                 continue
             }
             do throws(NotifyError) {
