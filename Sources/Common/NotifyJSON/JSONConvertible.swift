@@ -21,6 +21,11 @@ extension JSON: JSONConvertible, ExpressibleByDictionaryLiteral {
         members.compactMap { name, value in value.map { (name, $0.json) } }
     }
 
+    /// An object of the members that have a value.
+    package static func object(present members: KeyValuePairs<String, (any JSONConvertible)?>) -> JSON {
+        .object(present(members))
+    }
+
     /// For members that are there only if they are true.
     package static func ifTrue(_ flag: Bool) -> Bool? { flag ? true : nil }
 }

@@ -231,7 +231,7 @@ struct Finding: Equatable {
 
 extension Finding {
     var json: JSON {
-        JSON.object(JSON.present(["check": check, "level": level.rawValue, "state": state, "advice": advice]))
+        JSON.object(present: ["check": check, "level": level.rawValue, "state": state, "advice": advice])
     }
 
     private var colour: Terminal.Style {

@@ -192,10 +192,9 @@ extension ListedScreen {
     }
 
     func json(_ programs: [String: String]) -> JSON {
-        JSON.object(
-            JSON.present([
-                "screen": id, "topic": topic, "mode": mode.rawValue, "state": state.rawValue, "owner": owner,
-                "program": programs[owner],
-            ]))
+        JSON.object(present: [
+            "screen": id, "topic": topic, "mode": mode.rawValue, "state": state.rawValue, "owner": owner,
+            "program": programs[owner],
+        ])
     }
 }

@@ -129,13 +129,12 @@ extension InboxEntry {
     var line: String { RecordedEvent(event: event, outcome: outcome).line(nil) }
 
     var json: JSON {
-        JSON.object(
-            JSON.present([
-                "id": id.rawValue, "topic": topic, "title": text.title, "body": text.body, "published": published,
-                "outcome": outcome?.rawValue ?? "", "app": appearance.app, "icon": appearance.icon,
-                "urgency": urgency.map { "\($0)" }, "actions": appearance.buttons.map(\.json),
-                "snoozed": snoozeEnd,
-            ]))
+        JSON.object(present: [
+            "id": id.rawValue, "topic": topic, "title": text.title, "body": text.body, "published": published,
+            "outcome": outcome?.rawValue ?? "", "app": appearance.app, "icon": appearance.icon,
+            "urgency": urgency.map { "\($0)" }, "actions": appearance.buttons.map(\.json),
+            "snoozed": snoozeEnd,
+        ])
     }
 }
 

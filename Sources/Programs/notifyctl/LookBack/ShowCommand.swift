@@ -79,11 +79,10 @@ extension Explanation {
 
 extension Explanation.Claim {
     fileprivate var json: JSON {
-        JSON.object(
-            JSON.present([
-                "by": by, "after": after.map(JSON.microseconds) ?? JSON.null, "form": form, "verdict": verdict.rawValue,
-                "program": program,
-            ]))
+        JSON.object(present: [
+            "by": by, "after": after.map(JSON.microseconds) ?? JSON.null, "form": form, "verdict": verdict.rawValue,
+            "program": program,
+        ])
     }
 }
 
