@@ -141,14 +141,15 @@ struct ConfigurationCheck {
                 check, first + more + (isRunning ? "; notifyd goes on with the configuration that it has" : ""),
                 "Correct it, then: notifyctl config check && systemctl --user reload-or-restart notifyd")
         }
-        if let heading = report.lines.firstIndex(of: "Left out:"), heading + 1 < report.lines.count {
-            let mistake = report.lines[heading + 1].drop { $0 == " " }
+        func firstLine(below heading: String) -> Substring? {
+            report.lines.drop { $0 != heading }.dropFirst().first?.drop { $0 == " " }
+        }
+        if let mistake = firstLine(below: "Left out:") {
             return .warning(
                 check, "good, without a file of a package: \(mistake)",
                 "Report it to the makers of the package; notifyctl config check lists all such files.")
         }
-        if let heading = report.lines.firstIndex(of: "Missing programs:"), heading + 1 < report.lines.count {
-            let program = report.lines[heading + 1].drop { $0 == " " }
+        if let program = firstLine(below: "Missing programs:") {
             return .warning(
                 check, "good, but there is no program \(program)",
                 "Install it, or name another one in the configuration; notifyctl config check lists all such programs.")

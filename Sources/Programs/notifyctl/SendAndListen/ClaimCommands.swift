@@ -14,18 +14,13 @@ struct ClaimCommand: AsyncParsableCommand {
               notifyctl claim last
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.eventsAndLast, transform: EventArgument.parse)
-    var event: EventArgument
-
+    @OptionGroup var event: EventOptions
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let client = try await bus.connect()
-        let id = try await event.find(client)
+        let id = try await event.event.find(client)
         let verdict = try await client.claim(id)
         output.write(["id": id.rawValue, "verdict": verdict.rawValue], text: Terminal.plain(verdict.rawValue))
     }
@@ -72,18 +67,13 @@ struct WithdrawCommand: AsyncParsableCommand {
               notifyctl withdraw last
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The id of the event, as “send”, “listen” and “history” print it, or “last”.", valueName: "id"),
-        completion: Completion.eventsAndLast, transform: EventArgument.parse)
-    var event: EventArgument
-
+    @OptionGroup var event: EventOptions
     @OptionGroup var bus: BusOptions
     @OptionGroup var output: OutputOptions
 
     func run() async throws {
         let client = try await bus.connect()
-        let id = try await event.find(client)
+        let id = try await event.event.find(client)
         try await client.withdraw(id)
         if output.json != .off { output.write(["id": id.rawValue], text: "") }
     }
