@@ -6,7 +6,7 @@ import NotifyJSON
 import NotifyVersion
 import UserFiles
 
-struct DoctorCommand: AsyncParsableCommand {
+struct DoctorCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Check notifyd and everything it depends on, and say what to do about problems.",
@@ -20,8 +20,7 @@ struct DoctorCommand: AsyncParsableCommand {
               notifyctl doctor --json=short | jq -r '.findings[].advice // empty'
             """)
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let findings = await findings()

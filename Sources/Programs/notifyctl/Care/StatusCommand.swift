@@ -3,7 +3,7 @@ import NotifyClient
 import NotifyJSON
 import NotifyVersion
 
-struct StatusCommand: AsyncParsableCommand {
+struct StatusCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show whether notifyd runs, and its state.",
         discussion: """
@@ -16,8 +16,7 @@ struct StatusCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var session: SessionOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try session.enter(bus)

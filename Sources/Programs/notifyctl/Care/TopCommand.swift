@@ -5,7 +5,7 @@ import NotifyJSON
 
 import struct Routing.RouteTable
 
-struct TopCommand: AsyncParsableCommand {
+struct TopCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "top", abstract: "Show open windows, screens, outcomes, rates and latencies, live.",
         discussion: """
@@ -27,8 +27,7 @@ struct TopCommand: AsyncParsableCommand {
         help: "Print this many snapshots, a second apart, and exit.", transform: NumberArgument.parse(1 ... .max))
     var count: Int?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let feed = ActivityFeed(try await bus.connect(starting: false, reading: true))

@@ -42,6 +42,22 @@ struct BusOptions: ParsableArguments {
     }
 }
 
+/// The options of commands that use the bus.
+struct CommonOptions: ParsableArguments {
+    @OptionGroup var bus: BusOptions
+    @OptionGroup var output: OutputOptions
+}
+
+/// A command that uses the bus and prints something.
+protocol BusCommand: AsyncParsableCommand {
+    var common: CommonOptions { get }
+}
+
+extension BusCommand {
+    var bus: BusOptions { common.bus }
+    var output: OutputOptions { common.output }
+}
+
 struct OutputOptions: ParsableArguments {
     enum JSONStyle: String, ExpressibleByArgument, CaseIterable { case off, short, pretty }
 

@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct BridgesCommand: AsyncParsableCommand {
+struct BridgesCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "bridges", abstract: "Show the bridges to other message systems, and how they are.",
         discussion: """
@@ -24,8 +24,7 @@ struct BridgesCommand: AsyncParsableCommand {
 
     @Flag(help: "Delete the dead letters, and print how many there were.") var forget = false
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if deadLetters, forget { throw ValidationError("Give either --dead-letters or --forget, not both.") }

@@ -5,7 +5,7 @@ import NotifyJSON
 import StandardStreams
 import TOMLTables
 
-struct DesktopCommand: AsyncParsableCommand {
+struct DesktopCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "desktop",
         abstract: "Show which notifications of programs came lately, which rule fits them, and their topics.",
@@ -44,8 +44,7 @@ struct DesktopCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(Learning.times, in: .milliseconds(1)))
     var timeout: DurationArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         guard learn else {

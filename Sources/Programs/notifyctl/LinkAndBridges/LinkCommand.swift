@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct LinkCommand: AsyncParsableCommand {
+struct LinkCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "link",
         abstract: "Link your devices, so that one claim silences all of them, and show how the link is.",
@@ -23,8 +23,7 @@ struct LinkCommand: AsyncParsableCommand {
             LinkForgetCommand.self, LinkLeaveCommand.self, LinkResetCommand.self,
         ])
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try await bus.withQuery { query in
@@ -76,7 +75,7 @@ struct LinkFileOptions: ParsableArguments {
     var files: LinkFiles { LinkFiles(path) }
 }
 
-struct LinkForgetCommand: AsyncParsableCommand {
+struct LinkForgetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Drop a device that does not come back.",
         discussion: """
@@ -91,8 +90,7 @@ struct LinkForgetCommand: AsyncParsableCommand {
 
     @Argument(help: "The name of the device, or its id.", completion: Completion.devices) var device: String
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try await bus.withQuery { query in
@@ -105,7 +103,7 @@ struct LinkForgetCommand: AsyncParsableCommand {
     }
 }
 
-struct LinkTestCommand: AsyncParsableCommand {
+struct LinkTestCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Send a message to every device that is online and back, and print the times.",
         discussion: """
@@ -124,8 +122,7 @@ struct LinkTestCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(times, in: .milliseconds(1)))
     var timeout: DurationArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try await bus.withQuery { query in

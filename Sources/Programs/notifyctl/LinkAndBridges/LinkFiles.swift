@@ -158,7 +158,7 @@ extension LinkSettings {
     }
 }
 
-struct LinkLeaveCommand: AsyncParsableCommand {
+struct LinkLeaveCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave", abstract: "Take this device out of the link.",
         discussion: """
@@ -177,8 +177,7 @@ struct LinkLeaveCommand: AsyncParsableCommand {
     var silent = false
 
     @OptionGroup var location: LinkFileOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         // What is wrong with it is told before anything is deleted.
@@ -217,7 +216,7 @@ struct LinkLeaveCommand: AsyncParsableCommand {
     }
 }
 
-struct LinkResetCommand: AsyncParsableCommand {
+struct LinkResetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset", abstract: "Give this machine a device of its own, if two machines share one.",
         discussion: """
@@ -229,8 +228,7 @@ struct LinkResetCommand: AsyncParsableCommand {
               notifyctl link reset
             """)
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     /// Exit codes of “notifyd --new-device”.
     private static let journalInUse: CInt = 69

@@ -23,7 +23,7 @@ struct PushEndpointCommand: AsyncParsableCommand {
         ])
 }
 
-struct PushEndpointCreateCommand: AsyncParsableCommand {
+struct PushEndpointCreateCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "create", abstract: "Make an endpoint, and print what its sender needs.",
         discussion: """
@@ -47,8 +47,7 @@ struct PushEndpointCreateCommand: AsyncParsableCommand {
             "The public VAPID key of the sender; own makes a pair for it, and none does without.", valueName: "key"))
     var vapid = "own"
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try TopicFilter.requireSlash(topic)
@@ -61,7 +60,7 @@ struct PushEndpointCreateCommand: AsyncParsableCommand {
     }
 }
 
-struct PushEndpointListCommand: AsyncParsableCommand {
+struct PushEndpointListCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "list", abstract: "List the endpoints, without their keys.",
         discussion: """
@@ -72,8 +71,7 @@ struct PushEndpointListCommand: AsyncParsableCommand {
               notifyctl push-endpoint list --json=short | jq -r .endpoint
             """)
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try await bus.withQuery { query in

@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct HistoryCommand: AsyncParsableCommand {
+struct HistoryCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "List recorded events and their outcomes.",
         discussion: """
@@ -37,8 +37,7 @@ struct HistoryCommand: AsyncParsableCommand {
     @Flag(help: "Only unread events.") var unread = false
     @Flag(help: "Write all events as JSON, one a line.") var export = false
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if export, count != nil || output.style != nil || output.isJSON {
@@ -210,7 +209,7 @@ extension Event {
     }
 }
 
-struct ForgetCommand: AsyncParsableCommand {
+struct ForgetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Delete recorded events for good.",
         discussion: """
@@ -242,8 +241,7 @@ struct ForgetCommand: AsyncParsableCommand {
         completion: Completion.events, transform: MomentArgument.parse)
     var before: MomentArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if event != nil, before != nil { throw ValidationError("--before belongs to a topic; \(subject) is an event.") }

@@ -4,7 +4,7 @@ import NotifyClient
 import NotifyJSON
 import NotifyText
 
-struct InboxCommand: AsyncParsableCommand {
+struct InboxCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox", abstract: "Show what nobody has seen, live.",
         discussion: """
@@ -36,8 +36,7 @@ struct InboxCommand: AsyncParsableCommand {
     @Option(help: "Print lines for a status bar: json, waybar, polybar or i3status (i3status-rust).")
     var follow: StatusBar?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if follow != nil, count != nil || output.json != .off {

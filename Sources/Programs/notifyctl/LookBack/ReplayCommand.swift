@@ -5,7 +5,7 @@ import NotifyJSON
 
 import struct Routing.RouteTable
 
-struct ReplayCommand: AsyncParsableCommand {
+struct ReplayCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "replay",
         abstract: "Show what another window or configuration would have done with recorded events.",
@@ -38,8 +38,7 @@ struct ReplayCommand: AsyncParsableCommand {
     @Option(help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
     var daemon: String?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if daemon != nil, config == nil {

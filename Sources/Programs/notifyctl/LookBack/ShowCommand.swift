@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct ShowCommand: AsyncParsableCommand {
+struct ShowCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "show", abstract: "Show one event with all its fields and its outcome.",
         discussion: """
@@ -14,8 +14,7 @@ struct ShowCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var event: EventOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let client = try await bus.connect(reading: true)
@@ -86,7 +85,7 @@ extension Explanation.Claim {
     }
 }
 
-struct WhyCommand: AsyncParsableCommand {
+struct WhyCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "why", abstract: "Explain the decision about an event with a drawing.",
         discussion: """
@@ -102,8 +101,7 @@ struct WhyCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var event: EventOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let explanation = try await event.explanation(try await bus.connect(reading: true))

@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct MuteCommand: AsyncParsableCommand {
+struct MuteCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "mute", abstract: "Stop banners at or below a topic for a while.",
         discussion: """
@@ -23,8 +23,7 @@ struct MuteCommand: AsyncParsableCommand {
         completion: .list(["10m", "1h", "8h", "1d", "0"]), transform: DurationArgument.parseEnd())
     var duration: DurationArgument
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try TopicFilter.requireSlash(topic)
@@ -79,7 +78,7 @@ extension [Quiet] {
     }
 }
 
-struct PauseCommand: AsyncParsableCommand {
+struct PauseCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause", abstract: "Stop all banners, for a while or until “resume”.",
         discussion: """
@@ -96,8 +95,7 @@ struct PauseCommand: AsyncParsableCommand {
         completion: .list(["10m", "1h", "8h", "1d"]), transform: DurationArgument.parseEnd())
     var duration: DurationArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         guard duration?.duration != .zero else {
@@ -121,7 +119,7 @@ struct PauseCommand: AsyncParsableCommand {
     }
 }
 
-struct ResumeCommand: AsyncParsableCommand {
+struct ResumeCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Let banners appear again after “pause”, or at a topic.",
         discussion: """
@@ -137,8 +135,7 @@ struct ResumeCommand: AsyncParsableCommand {
     @Argument(help: "A topic, such as /post/27; / means what is quiet everywhere.", completion: Completion.quietTopics)
     var topic: String?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         if let topic { try TopicFilter.requireSlash(topic) }
@@ -170,7 +167,7 @@ extension Quiet {
     }
 }
 
-struct QuietCommand: AsyncParsableCommand {
+struct QuietCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "quiet", abstract: "List the pause, the mutes and the schedules, and when they end.",
         discussion: """
@@ -182,8 +179,7 @@ struct QuietCommand: AsyncParsableCommand {
               notifyctl quiet --json=short | jq -r .topic
             """)
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let quiet = try await bus.connect(starting: false, reading: true).quiet()
@@ -257,7 +253,7 @@ extension [Quiet] {
     }
 }
 
-struct SnoozeCommand: AsyncParsableCommand {
+struct SnoozeCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze", abstract: "Let the banner of an event, or the banners of a topic, come back later.",
         discussion: """
@@ -286,8 +282,7 @@ struct SnoozeCommand: AsyncParsableCommand {
         transform: DurationArgument.parseEnd(.seconds(60)...(.seconds(7 * 24 * 3600))))
     var duration: DurationArgument
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     enum Target: Sendable {
         case event(EventArgument)

@@ -5,7 +5,7 @@ import StandardStreams
 import TOMLTables
 import WindowRules
 
-struct FocusCommand: AsyncParsableCommand {
+struct FocusCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "focus",
         abstract: "Show which window is focused, which rule fits it, and which screens are held for windows.",
@@ -39,8 +39,7 @@ struct FocusCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(Learning.times, in: .milliseconds(1)))
     var timeout: DurationArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         guard learn else {

@@ -5,7 +5,7 @@ import NotifyClient
 import NotifyJSON
 import NotifyText
 
-struct ScreenCommand: AsyncParsableCommand {
+struct ScreenCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "screen", abstract: "Hold a screen open: events there get no banner.",
         usage: "notifyctl screen TOPIC [--mode MODE] [--state STATE] [--lease TIME] [--no-clear] [-- COMMAND ...]",
@@ -38,8 +38,7 @@ struct ScreenCommand: AsyncParsableCommand {
     var lease: DurationArgument?
     @Flag(help: "Do not claim existing events.") var noClear = false
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if mode == .ask, !command.isEmpty {

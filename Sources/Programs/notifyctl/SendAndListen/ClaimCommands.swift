@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct ClaimCommand: AsyncParsableCommand {
+struct ClaimCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "claim", abstract: "Claim an event, so that it gets no banner.",
         discussion: """
@@ -15,8 +15,7 @@ struct ClaimCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var event: EventOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let client = try await bus.connect()
@@ -26,7 +25,7 @@ struct ClaimCommand: AsyncParsableCommand {
     }
 }
 
-struct ClaimTopicCommand: AsyncParsableCommand {
+struct ClaimTopicCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "claim-topic", abstract: "Claim all undecided or shown events at or below a topic.",
         discussion: """
@@ -44,8 +43,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
         transform: DurationArgument.parse(.zero ... .seconds(10), in: .milliseconds(1)))
     var grace = DurationArgument(duration: .zero)
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try TopicFilter.requireSlash(topic)
@@ -55,7 +53,7 @@ struct ClaimTopicCommand: AsyncParsableCommand {
     }
 }
 
-struct WithdrawCommand: AsyncParsableCommand {
+struct WithdrawCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "withdraw", abstract: "Take back an event that no longer matters.",
         discussion: """
@@ -68,8 +66,7 @@ struct WithdrawCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var event: EventOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let client = try await bus.connect()
@@ -79,7 +76,7 @@ struct WithdrawCommand: AsyncParsableCommand {
     }
 }
 
-struct MarkReadCommand: AsyncParsableCommand {
+struct MarkReadCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark-read", abstract: "Mark all events at or below a topic as read.",
         discussion: """
@@ -99,8 +96,7 @@ struct MarkReadCommand: AsyncParsableCommand {
         transform: EventArgument.parseLast(otherwise: "To mark every event, leave --up-to out."))
     var last: EventArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try TopicFilter.requireSlash(topic)

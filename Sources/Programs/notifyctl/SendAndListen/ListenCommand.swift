@@ -2,7 +2,7 @@ import ArgumentParser
 import NotifyClient
 import NotifyJSON
 
-struct ListenCommand: AsyncParsableCommand {
+struct ListenCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print events as they arrive, one line each.",
         discussion: """
@@ -58,8 +58,7 @@ struct ListenCommand: AsyncParsableCommand {
     var since: EventArgument?
     @Flag(help: "Also print the buttons that are pressed on banners.") var actions = false
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func validate() throws {
         if exec?.isBlank == true { throw ValidationError("--exec takes a shell command; without one, leave it out.") }
@@ -264,7 +263,7 @@ struct HandledEvents: Sendable {
     }
 }
 
-struct WatchCommand: AsyncParsableCommand {
+struct WatchCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the current values of topics, and then every change.",
         discussion: """
@@ -291,8 +290,7 @@ struct WatchCommand: AsyncParsableCommand {
     @Option(parsing: .unconditional, help: "Stop after this long.", transform: DurationArgument.parse)
     var timeout: DurationArgument?
 
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     func run() async throws {
         let client = try await bus.connect(reading: true)

@@ -4,7 +4,7 @@ import Glibc
 import NotifyClient
 import NotifyJSON
 
-struct SendCommand: AsyncParsableCommand {
+struct SendCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "send", abstract: "Publish an event and print its id.",
         usage: """
@@ -90,8 +90,7 @@ struct SendCommand: AsyncParsableCommand {
 
     @Flag(help: "As root: send to every user who has a session bus.") var allUsers = false
     @OptionGroup var recipient: SessionOptions
-    @OptionGroup var bus: BusOptions
-    @OptionGroup var output: OutputOptions
+    @OptionGroup var common: CommonOptions
 
     enum Urgency: String, ExpressibleByArgument, CaseIterable { case low, normal, critical }
 
