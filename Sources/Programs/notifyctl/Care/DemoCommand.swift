@@ -26,15 +26,11 @@ struct DemoCommand: AsyncParsableCommand {
         let performance = Performance(output)
         try await withPrivateBus { bus in
             let stage = try await Stage(bus, daemon: program)
-            let window = try await stage.publisher.defaultWindow()
-            performance.say(introduction(window))
-            do {
+            try await performance.play(until: stage.end) {
+                let window = try await stage.publisher.defaultWindow()
+                performance.say(introduction(window))
                 try await Story(stage: stage, window: window).scenes { performance.show($0) }
-            } catch {
-                await stage.end()
-                throw error
             }
-            await stage.end()
         }
         try performance.end()
     }
@@ -76,15 +72,11 @@ struct DemoLinkCommand: AsyncParsableCommand {
         let performance = Performance(output)
         try await withBroker { broker in
             let stage = try await LinkStage(broker, programs)
-            do {
+            try await performance.play(until: stage.end) {
                 let window = try await stage.desk.client.defaultWindow()
                 performance.say(introduction(window))
                 try await LinkStory(stage: stage, window: window).scenes { performance.show($0) }
-            } catch {
-                await stage.end()
-                throw error
             }
-            await stage.end()
         }
         try performance.end()
     }
@@ -116,6 +108,14 @@ final class Performance {
     private var scenes: [any PlayedScene] = []
 
     init(_ output: OutputOptions) { self.output = output }
+
+    /// Plays the scenes, and ends the stage whatever happens.
+    func play(until end: () async -> Void, _ scenes: () async throws -> Void) async throws {
+        let result: Result<Void, any Error>
+        do { result = .success(try await scenes()) } catch { result = .failure(error) }
+        await end()
+        try result.get()
+    }
 
     /// Prints what is for people only.
     func say(_ text: String) {
