@@ -48,10 +48,11 @@ extension RouterInterface {
         case .explain(let id): try explain(id, to: message.message)
         case .diagnose:
             let storage = daemon.storage
-            let journal =
-                storage.degradation.isEmpty
-                ? [] : [("journal", "nothing is accepted, because \(storage.degradation)", storage.remedy)]
-            let problems = journal + host.actions.problems
+            var problems = host.actions.problems
+            if !storage.degradation.isEmpty {
+                problems.insert(
+                    ("journal", "nothing is accepted, because \(storage.degradation)", storage.remedy), at: 0)
+            }
             let reply = bus.methodReturn(to: message.message)
             reply.appendContainer("a", "(sss)") { list in
                 for problem in problems {
