@@ -140,6 +140,6 @@ import Testing
         #expect(try await run(home).output.first?.hasPrefix("brave starts /bin/true, says ") == true)
         let missing = try await run(home, "install", "--host", "/nonexistent", "brave")
         #expect(missing.exit == .code(69))
-        #expect(missing.errors.joined().contains("/nonexistent is no program"))
+        #expect(missing.errors.joined().contains("/nonexistent is not a program"))
     }
 }
