@@ -101,7 +101,7 @@ struct CommandLineTests {
         (["snooze", "post", "1h"], "“post” is neither the id of an event, nor “last”, nor a topic such as /post/27"),
         (["mark-read", "/", "--up-to", "0"], "“0” is not the id of an event. To mark every event, leave --up-to out."),
         (["show", "first"], "neither the id of an event nor “last”"), (["why", "--", "-5"], "neither the id"),
-        (["withdraw", "x"], "neither the id"), (["replay", "--since", "-5m"], "“-5m” is neither the id"),
+        (["withdraw", "x"], "neither the id"), (["replay", "--since", "-5m"], "“-5m” is neither an id"),
         (["forget", "/", "--before", "-5m"], "neither an id nor a time"),
         (["mute", "/a", "99999999999999999999d"], "is too long: at most 366d."),
         (["send", "/a", "--ttl", "400d"], "“400d” is too long: at most 28d."),
