@@ -217,13 +217,9 @@ let package = Package(
         ),
         // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
         .target(
-            name: "LinkMessages", dependencies: ["NotifyJSON", "NotifyText", "Routing"],
-            path: "Sources/Link/LinkMessages",
-            swiftSettings: strict),
-        .target(
             name: "Linking",
             dependencies: [
-                "LinkMessages", "NotifyText", "Routing", .product(name: "DequeModule", package: "swift-collections"),
+                "NotifyJSON", "NotifyText", "Routing", .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Link/Linking", swiftSettings: strict
         ),
@@ -233,14 +229,13 @@ let package = Package(
             swiftSettings: strict),
         // The configuration of the link, which notifyd-mqtt and notifyctl read.
         .target(
-            name: "LinkSettings", dependencies: ["Credentials", "Mapping", "NotifyText", "Routing", "TOMLTables"],
+            name: "LinkSettings",
+            dependencies: ["Credentials", "Mapping", "NotifyText", "Routing", "TOMLTables", "UserFiles"],
             path: "Sources/Link/LinkSettings", swiftSettings: strict),
         // Messages as they stand on the broker: sealed and signed.
         .target(
             name: "LinkSealing",
-            dependencies: [
-                "LinkMessages", "Linking", "NotifyText", .product(name: "Crypto", package: "swift-crypto"),
-            ],
+            dependencies: ["Linking", "NotifyText", .product(name: "Crypto", package: "swift-crypto")],
             path: "Sources/Link/LinkSealing", swiftSettings: strict),
         // A connection to a broker.
         .target(
@@ -252,7 +247,7 @@ let package = Package(
         .target(
             name: "LinkShell",
             dependencies: [
-                "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mapping", "Mosquitto",
+                "Credentials", "LinkSealing", "LinkSettings", "Linking", "Mapping", "Mosquitto",
                 "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
                 "UserFiles",
                 .product(name: "DequeModule", package: "swift-collections"),
@@ -284,20 +279,20 @@ let package = Package(
             path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict,
             linkerSettings: [compact]),
 
-        // Web Push: the keys of a receiver, and messages that are encrypted for them. No Foundation.
+        // Web Push: the keys of a receiver, messages that are encrypted for them, and pushes as events. No clock, no files,
+        // no Foundation.
         .target(
-            name: "WebPush", dependencies: ["NotifyText", .product(name: "Crypto", package: "swift-crypto")],
-            path: "Sources/Push/WebPush", swiftSettings: strict),
-        // Pushes as events. No C, no clock, no files, no Foundation.
-        .target(
-            name: "PushMessages", dependencies: ["Mapping", "NotifyJSON", "NotifyText", "Routing"],
+            name: "PushMessages",
+            dependencies: [
+                "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
+            ],
             path: "Sources/Push/PushMessages", swiftSettings: strict),
         // The connector of UnifiedPush: a distributor, notifyd, the disk and the configuration.
         .target(
             name: "PushShell",
             dependencies: [
                 "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "PushMessages", "Routing",
-                "TOMLTables", "WebPush", .product(name: "Crypto", package: "swift-crypto"),
+                "TOMLTables", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Push/PushShell", swiftSettings: strict),
@@ -312,17 +307,12 @@ let package = Package(
                 "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
             ],
             path: "Sources/Ntfy/NtfyMessages", swiftSettings: strict),
-        // The configuration of notifyd-ntfy.
-        .target(
-            name: "NtfySettings",
-            dependencies: ["Credentials", "Mapping", "NotifyText", "NtfyMessages", "Routing", "TOMLTables"],
-            path: "Sources/Ntfy/NtfySettings", swiftSettings: strict),
-        // Servers, notifyd and the disk.
+        // Its configuration, servers, notifyd and the disk.
         .target(
             name: "NtfyShell",
             dependencies: [
-                "ChildProcesses", "Credentials", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
-                "NtfyMessages", "NtfySettings", "Routing", "TOMLTables", "UserFiles",
+                "ChildProcesses", "Credentials", "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
+                "NtfyMessages", "Routing", "TOMLTables", "UserFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -431,9 +421,9 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "BrowserHost", "Journal", "LinkMessages", "LinkSealing", "Linking", "Mapping", "NotifyClient",
+                "BrowserHost", "Journal", "LinkSealing", "Linking", "Mapping", "NotifyClient",
                 "NotifyDaemon", "NotifyText", "NtfyMessages", "Patterns", "PushMessages", "Routing", "Systemd",
-                "TOMLTables", "TabRules", "WebPush", "WindowRules",
+                "TOMLTables", "TabRules", "WindowRules",
                 .product(name: "GRDB", package: "GRDB.swift"),
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
@@ -471,7 +461,7 @@ let package = Package(
         .testTarget(
             name: "LinkTests",
             dependencies: [
-                "Credentials", "LinkMessages", "LinkSealing", "LinkSettings", "Linking", "Mapping", "NotifyJSON",
+                "Credentials", "LinkSealing", "LinkSettings", "Linking", "Mapping", "NotifyJSON",
                 "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
@@ -480,7 +470,7 @@ let package = Package(
         .testTarget(
             name: "PushTests",
             dependencies: [
-                "Mapping", "NotifyJSON", "PushMessages", "Routing", "WebPush",
+                "Mapping", "NotifyJSON", "PushMessages", "Routing",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             exclude: ["WebPush/Vectors"], swiftSettings: strict
@@ -488,7 +478,7 @@ let package = Package(
         .testTarget(
             name: "NtfyTests",
             dependencies: [
-                "Credentials", "Mapping", "NotifyJSON", "NotifyTestSupport", "NtfyMessages", "NtfySettings", "Routing",
+                "Credentials", "Mapping", "NotifyJSON", "NotifyTestSupport", "NtfyMessages", "NtfyShell", "Routing",
                 "TOMLTables",
             ],
             swiftSettings: strict
@@ -504,9 +494,9 @@ let package = Package(
         .testTarget(
             name: "BridgeTests",
             dependencies: [
-                "ChildProcesses", "Credentials", "FolderBridge", "LinkMessages", "LinkSealing", "LinkShell", "Linking",
+                "ChildProcesses", "Credentials", "FolderBridge", "LinkSealing", "LinkShell", "Linking",
                 "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
-                "NotifyTestSupport", "PushMessages", "PushShell", "Routing", "TOMLTables", "WebPush", "notifyctl",
+                "NotifyTestSupport", "PushMessages", "PushShell", "Routing", "TOMLTables", "notifyctl",
                 "notifyd", "notifyd-mqtt", "notifyd-unifiedpush",
                 .product(name: "Logging", package: "swift-log"),
             ],

@@ -1,7 +1,7 @@
 import Mapping
 import NotifyTestSupport
 import NtfyMessages
-import NtfySettings
+import NtfyShell
 import TOMLTables
 import Testing
 

@@ -1,7 +1,7 @@
 import Credentials
 import Mapping
 import NtfyMessages
-import NtfySettings
+import NtfyShell
 import Routing
 import TOMLTables
 import Testing

@@ -299,3 +299,115 @@ private final class Supervisor<Program: Bridge>: Sendable {
 
     func check() async { await state.withLock { $0.bridge }?.check() }
 }
+
+/// Notifies the service manager, if there is one; sd_notify(3). It never blocks: while the manager does not read, the
+/// newest statement of each kind waits.
+final class ServiceNotifier: Sendable {
+    private struct State: @unchecked Sendable {
+        // Proof: only `locked` holds it, and only `withLock` uses it.
+        var queue = StatementQueue()
+        var isRetrying = false
+        let socket: NotifySocket?
+    }
+
+    private let locked: Locked<State>
+
+    private let loop: WorkLoop
+
+    /// - Parameters:
+    ///   - loop: where statements wait.
+    ///   - name: `$NOTIFY_SOCKET`.
+    init(_ loop: WorkLoop, _ name: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) }) {
+        self.loop = loop
+        locked = Locked(State(socket: name.flatMap { NotifySocket($0) }))
+    }
+
+    /// The start or a reload is done.
+    func ready(_ status: String) { put(.ready, "READY=1\n\(ServiceManager.assignment(ofStatus: status))") }
+
+    func reloading() { put(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonic())") }
+
+    func stopping() { put(.stopping, "STOPPING=1") }
+
+    func status(_ text: String) { put(.status, ServiceManager.assignment(ofStatus: text)) }
+
+    func pingWatchdog() { put(.watchdog, "WATCHDOG=1") }
+
+    private func put(_ kind: StatementQueue.Kind, _ text: String) {
+        locked.withLock { state in
+            guard state.socket != nil else { return }
+            state.queue.put(kind, text)
+        }
+        flush()
+    }
+
+    private func flush() {
+        let mustRetry = locked.withLock { state in
+            let socket = state.socket
+            state.queue.flush { socket?.send($0) != .full }
+            guard !state.queue.isEmpty, !state.isRetrying else { return false }
+            state.isRetrying = true
+            return true
+        }
+        guard mustRetry else { return }
+        loop.perform(after: .milliseconds(200)) { [self] in
+            locked.withLock { $0.isRetrying = false }
+            flush()
+        }
+    }
+}
+
+/// Returns memory to the system after a flood of messages: the C library would keep what they took for as long as the
+/// bridge runs.
+///
+/// It costs a bridge that does little nothing: no timer is armed before so many messages that they could have taken
+/// megabytes.
+package final class MemoryRelease: Sendable {
+    private struct State {
+        /// Messages since memory was returned last.
+        var count = 0
+        /// The same when the timer was armed; `nil` if it is not.
+        var seen: Int?
+    }
+
+    private let loop: WorkLoop
+    private let release: @Sendable () -> Void
+    private let state = Locked(State())
+
+    /// Fewer messages leave less than a megabyte behind.
+    private static let minimum = 200
+    /// So long nothing may come before memory is returned.
+    private static let pause = Duration.seconds(2)
+
+    init(_ loop: WorkLoop, release: @escaping @Sendable () -> Void = Memory.release) {
+        self.loop = loop
+        self.release = release
+    }
+
+    /// Tells that a message was dealt with.
+    package func noteWork() {
+        let isDue = state.withLock { state in
+            state.count += 1
+            guard state.count >= Self.minimum, state.seen == nil else { return false }
+            state.seen = state.count
+            return true
+        }
+        if isDue { arm() }
+    }
+
+    private func arm() {
+        loop.perform(after: Self.pause) { [weak self] in self?.fire() }
+    }
+
+    private func fire() {
+        let isQuiet = state.withLock { state in
+            guard state.seen == state.count else {
+                state.seen = state.count
+                return false
+            }
+            state = State()
+            return true
+        }
+        if isQuiet { release() } else { arm() }
+    }
+}

@@ -1,3 +1,4 @@
+internal import GRDBSQLite
 import Glibc
 import UserFiles
 
@@ -125,4 +126,158 @@ public struct StoreError: Error, Equatable, CustomStringConvertible {
     public var isDamage: Bool { kind == .damage }
 
     var isTooNew: Bool { kind == .tooNew }
+}
+
+/// A connection to an SQLite file. GRDB is not used here, because it brings Foundation, which takes as much memory as a
+/// whole bridge.
+///
+/// Errors hold the messages of SQLite and never the values of a statement. [SQLite](https://sqlite.org/c3ref/intro.html)
+final class SQLiteFile: @unchecked Sendable {
+    // Proof: the store uses it on its loop only, except in `init` and `deinit`, when nobody else has it.
+
+    enum Value {
+        case null
+        case integer(Int64)
+        case text(String)
+        case blob([UInt8])
+    }
+
+    private var handle: OpaquePointer?
+    /// Prepared statements, by their text.
+    private var statements: [String: OpaquePointer] = [:]
+
+    init(_ path: String) throws(StoreError) {
+        let code = sqlite3_open_v2(path, &handle, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK else {
+            let error = failure(code)
+            close()
+            throw error
+        }
+    }
+
+    deinit { close() }
+
+    func close() {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        statements = [:]
+        sqlite3_close_v2(handle)
+        handle = nil
+    }
+
+    /// Runs statements without values.
+    func run(_ text: String) throws(StoreError) {
+        try requireOpen()
+        let code = sqlite3_exec(handle, text, nil, nil, nil)
+        guard code == SQLITE_OK else { throw failure(code) }
+    }
+
+    /// Runs a statement.
+    ///
+    /// - Returns: how many rows it has changed.
+    @discardableResult
+    func run(_ text: String, _ values: [Value]) throws(StoreError) -> Int {
+        try rows(text, values) { _ in false }
+        return Int(sqlite3_changes(handle))
+    }
+
+    /// Passes each row of the result, until `body` returns `false`.
+    func rows(
+        _ text: String, _ values: [Value] = [], _ body: (SQLiteRow) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        let statement = try prepared(text)
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        for (index, value) in values.enumerated() {
+            let code = Self.bind(value, CInt(index + 1), statement)
+            guard code == SQLITE_OK else { throw failure(code) }
+        }
+        while true {
+            switch sqlite3_step(statement) {
+            case SQLITE_ROW: if try !body(SQLiteRow(statement: statement)) { return }
+            case SQLITE_DONE: return
+            case let code: throw failure(code)
+            }
+        }
+    }
+
+    /// The first number of the result.
+    func integer(_ text: String) throws(StoreError) -> Int64? {
+        var result: Int64?
+        try rows(text) { row in
+            result = row.integer(0)
+            return false
+        }
+        return result
+    }
+
+    /// Makes all changes of `body`, or none if it throws.
+    func transaction<Result>(_ body: (SQLiteFile) throws(StoreError) -> Result) throws(StoreError) -> Result {
+        try run("BEGIN IMMEDIATE")
+        do throws(StoreError) {
+            let result = try body(self)
+            try run("COMMIT")
+            return result
+        } catch {
+            // After some errors SQLite has rolled it back already.
+            try? run("ROLLBACK")
+            throw error
+        }
+    }
+
+    private func prepared(_ text: String) throws(StoreError) -> OpaquePointer {
+        if let statement = statements[text] { return statement }
+        try requireOpen()
+        var statement: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &statement, nil)
+        guard code == SQLITE_OK, let statement else { throw failure(code) }
+        statements[text] = statement
+        return statement
+    }
+
+    private func requireOpen() throws(StoreError) {
+        guard handle != nil else { throw StoreError(.unavailable, "the store is closed") }
+    }
+
+    /// SQLite copies what is bound.
+    private static let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
+
+    private static func bind(_ value: Value, _ index: CInt, _ statement: OpaquePointer) -> CInt {
+        switch value {
+        case .null: sqlite3_bind_null(statement, index)
+        case .integer(let number): sqlite3_bind_int64(statement, index, number)
+        case .text(let text):
+            // The length is given, because a text may hold a NUL.
+            text.withCString {
+                sqlite3_bind_text64(statement, index, $0, UInt64(text.utf8.count), copied, UInt8(SQLITE_UTF8))
+            }
+        case .blob(let bytes):
+            bytes.isEmpty
+                ? sqlite3_bind_zeroblob(statement, index, 0)
+                : sqlite3_bind_blob64(statement, index, bytes, UInt64(bytes.count), copied)
+        }
+    }
+
+    private func failure(_ code: CInt) -> StoreError {
+        let text = handle.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) } ?? "error \(code)"
+        return StoreError([SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) ? .damage : .unavailable, text)
+    }
+}
+
+/// A row of a result, for as long as it is the present one.
+struct SQLiteRow {
+    fileprivate let statement: OpaquePointer
+
+    func integer(_ column: CInt) -> Int64 { sqlite3_column_int64(statement, column) }
+
+    func isNull(_ column: CInt) -> Bool { sqlite3_column_type(statement, column) == SQLITE_NULL }
+
+    /// The bytes of a text or a blob.
+    func bytes(_ column: CInt) -> [UInt8] {
+        guard let start = sqlite3_column_blob(statement, column) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
+    }
+
+    func text(_ column: CInt) -> String { String(decoding: bytes(column), as: UTF8.self) }
 }

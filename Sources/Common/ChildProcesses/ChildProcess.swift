@@ -260,3 +260,36 @@ private struct Output: Sendable {
         end.put(())
     }
 }
+
+/// Why a program could not be started, or did not do what it was started for.
+package struct ProcessError: Error, Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    /// The error number of the system call that failed; 0 if none did.
+    package let number: CInt
+
+    /// - Parameter number: if it is not 0, the description has its text from strerror(3).
+    package init(_ text: String, number: CInt = 0) {
+        description = number == 0 ? text : "\(text): \(String(cString: strerror(number)))."
+        self.number = number
+    }
+}
+
+/// Runs work that blocks for long on a thread of its own. Dispatch has at most 255 threads for the whole process:
+/// waiting for that many children would leave none for connections.
+package func onOwnThread(_ work: @escaping @Sendable () -> Void) {
+    let context = Unmanaged.passRetained(Work(work)).toOpaque()
+    var thread = pthread_t()
+    guard pthread_create(&thread, nil, run, context) == 0 else { fatalError("no thread can be created") }
+    pthread_detach(thread)
+}
+
+private final class Work: Sendable {
+    let body: @Sendable () -> Void
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+}
+
+/// Releases the reference that `onOwnThread` retained.
+private let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
+    if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
+    return nil
+}

@@ -60,3 +60,110 @@ extension StringProtocol {
         hasher.combine(0xFF as UInt8)
     }
 }
+
+extension Unicode.Scalar {
+    /// Whether a terminal or a notification server interprets it instead of drawing it: a control character (C0, DEL,
+    /// C1), a line or paragraph separator, a bidirectional or digit-shape control, or an interlinear annotation
+    /// character. Joiners of emoji and letters are not included.
+    @inlinable
+    package var isActive: Bool {
+        switch value {
+        case 0...0x1F, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x206F, 0xFFF9...0xFFFB: true
+        default: false
+        }
+    }
+
+    /// Whether Unicode calls it a noncharacter; no message and no markup holds one.
+    package var isForInternalUse: Bool {
+        (0xFDD0...0xFDEF).contains(value) || value & 0xFFFE == 0xFFFE
+    }
+}
+
+extension String {
+    /// The text with every active character escaped, such as `\u{1b}`, `\n` and `\t`, so that it is safe to print.
+    ///
+    /// - Parameter keepsLines: line breaks and tabs are not escaped.
+    package func visible(keepsLines: Bool = false) -> String {
+        guard unicodeScalars.contains(where: \.isActive) else { return self }
+        var result = String.UnicodeScalarView()
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "\n" where keepsLines, "\t" where keepsLines: result.append(scalar)
+            case "\n": result.append(contentsOf: "\\n".unicodeScalars)
+            case "\t": result.append(contentsOf: "\\t".unicodeScalars)
+            case _ where scalar.isActive:
+                result.append(contentsOf: "\\u{\(String(scalar.value, radix: 16))}".unicodeScalars)
+            default: result.append(scalar)
+            }
+        }
+        return String(result)
+    }
+}
+
+/// Base64 with padding ([RFC 4648](https://www.rfc-editor.org/rfc/rfc4648) section 4), and no other.
+package enum Base64 {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    private static let padding = UInt8(ascii: "=")
+    private static let digits: [UInt8] = {
+        var digits = [UInt8](repeating: 0xFF, count: 256)
+        for (digit, character) in alphabet.enumerated() { digits[Int(character)] = UInt8(digit) }
+        return digits
+    }()
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count + 2) / 3 * 4)
+        for start in stride(from: 0, to: bytes.count, by: 3) {
+            let group = bytes[start..<min(start + 3, bytes.count)]
+            let bits = group.reduce(0) { $0 << 8 | UInt32($1) } << UInt32(8 * (3 - group.count))
+            for place in 0..<4 {
+                let digit = alphabet[Int(bits >> UInt32(18 - 6 * place) & 63)]
+                text.append(place <= group.count ? digit : padding)
+            }
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// `nil` if the text is anything else, bits beyond the last byte included.
+    package static func decode(_ text: String) -> [UInt8]? {
+        let characters = Array(text.utf8)
+        guard characters.count % 4 == 0 else { return nil }
+        let padded = characters.reversed().prefix(2).prefix { $0 == padding }.count
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(characters.count / 4 * 3)
+        var bits: UInt32 = 0
+        for (index, character) in characters.enumerated() {
+            let isPadding = index >= characters.count - padded
+            let digit = isPadding ? 0 : digits[Int(character)]
+            guard digit < 64 else { return nil }
+            bits = bits << 6 | UInt32(digit)
+            guard index % 4 == 3 else { continue }
+            bytes.append(UInt8(bits >> 16 & 0xFF))
+            bytes.append(UInt8(bits >> 8 & 0xFF))
+            bytes.append(UInt8(bits & 0xFF))
+            bits = 0
+        }
+        guard bytes.suffix(padded).allSatisfy({ $0 == 0 }) else { return nil }
+        bytes.removeLast(padded)
+        return bytes
+    }
+}
+
+/// Finds bytes that are not UTF-8. `String(cString:)` and `String(decoding:as:)` silently replace them with U+FFFD.
+package enum Encoding {
+    /// The offset of the first invalid byte; `nil` if there is none.
+    package static func firstFault(in bytes: some Collection<UInt8>) -> Int? {
+        // The standard library checks many bytes at a time, and does not say where a fault is.
+        if String(validating: bytes, as: UTF8.self) != nil { return nil }
+        var decoder = Unicode.UTF8.ForwardParser()
+        var rest = bytes.makeIterator()
+        var offset = 0
+        while true {
+            switch decoder.parseScalar(from: &rest) {
+            case .valid(let scalar): offset += scalar.count
+            case .emptyInput: return nil
+            case .error: return offset
+            }
+        }
+    }
+}

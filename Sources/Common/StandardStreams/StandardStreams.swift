@@ -1,4 +1,6 @@
+package import ArgumentParser
 import Glibc
+package import Logging
 import NotifyText
 import Synchronization
 
@@ -161,5 +163,65 @@ package enum StandardStreams {
     private static func isReady(_ descriptor: CInt, within limit: CInt) -> Bool {
         var wait = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         return poll(&wait, 1, limit) > 0
+    }
+}
+
+extension ParsableCommand {
+    /// Ends the program with 65 if an argument is not UTF-8. Swift would replace the bytes with U+FFFD, and the program
+    /// would send, store or open something else.
+    package static func requireTextArguments() {
+        for (index, argument) in CommandLine.unsafeArgv.dropName().enumerated() {
+            guard let fault = Encoding.firstFault(in: argument) else { continue }
+            let byte = String(argument[argument.startIndex + fault], radix: 16)
+            StandardStreams.complain(
+                "argument \(index + 1) is not UTF-8 text: byte \(fault + 1) is 0x\(byte), in "
+                    + "“\(String(decoding: argument, as: UTF8.self).visible())”.")
+            StandardStreams.end(65)
+        }
+    }
+}
+
+extension UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> {
+    /// The bytes of each argument after the program's name.
+    fileprivate func dropName() -> [UnsafeRawBufferPointer] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { self[$0] }.map {
+            UnsafeRawBufferPointer(start: $0, count: strlen($0))
+        }
+    }
+}
+
+/// The levels of swift-log, by the names the configuration uses too.
+package enum LogLevel: String, CaseIterable, ExpressibleByArgument {
+    case trace, debug, info, notice, warning, error, critical
+
+    package var level: Logger.Level? { Logger.Level(rawValue: rawValue) }
+}
+
+extension ParsableCommand {
+    /// Runs a program whose command is not asynchronous, to its end.
+    package static func runToEnd() -> Never {
+        StandardStreams.prepare()
+        requireTextArguments()
+        do {
+            var command = try parseAsRoot()
+            try command.run()
+        } catch {
+            end(with: error)
+        }
+        end(with: nil)
+    }
+
+    /// Ends the program with the message and the exit code of what a command threw. It replaces `exit(withError:)`,
+    /// which does not check whether its message was written.
+    ///
+    /// - Parameter error: help, a version and a completion script are errors, too; `nil`: the command is done.
+    package static func end(with error: (any Error)?) -> Never {
+        guard let error else { StandardStreams.end(0) }
+        let code = exitCode(for: error)
+        let text = fullMessage(for: error)
+        if !text.isEmpty {
+            if code.isSuccess { StandardStreams.write(text + "\n") } else { StandardStreams.writeToError(text + "\n") }
+        }
+        StandardStreams.end(code.rawValue)
     }
 }

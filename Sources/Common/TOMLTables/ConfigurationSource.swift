@@ -1,3 +1,6 @@
+import NotifyText
+import UserFiles
+
 /// A configuration text with its name and lines, which collects its mistakes.
 package final class ConfigurationSource {
     /// The mistakes of all texts of a configuration.
@@ -73,5 +76,91 @@ package final class ConfigurationSource {
         // Continuation bytes of UTF-8 are not counted.
         let before = bytes[lines[line - 1]..<min(offset, bytes.count)].count { $0 & 0xC0 != 0x80 }
         return (line, before + 1)
+    }
+}
+
+/// Reads the files of a configuration.
+package enum ConfigurationText {
+    private static let maximumBytes = 1 << 20
+
+    /// The text of a file, or `nil` if there is none.
+    ///
+    /// - Throws: if it cannot be read, is too large or is not UTF-8.
+    package static func read(_ path: String) throws(ConfigurationError) -> String? {
+        let bytes: [UInt8]
+        do throws(FileKind.Failure) {
+            guard let content = try FileKind.read(path, atMost: maximumBytes + 1) else { return nil }
+            bytes = content
+        } catch {
+            throw ConfigurationError(file: path, line: 0, column: 0, reason: "it cannot be read: \(error)")
+        }
+        guard bytes.count <= maximumBytes else {
+            throw ConfigurationError(
+                file: path, line: 0, column: 0, reason: "the file is larger than \(maximumBytes) bytes")
+        }
+        if let fault = Encoding.firstFault(in: bytes) {
+            let lines = bytes[..<fault].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            throw ConfigurationError(
+                file: path, line: lines.count,
+                column: String(decoding: lines.last!, as: UTF8.self).unicodeScalars.count + 1,
+                reason: "this byte (0x\(String(bytes[fault], radix: 16))) is not UTF-8; a configuration is UTF-8 text")
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+}
+
+/// The mistakes of a configuration, each with its place and a remedy.
+public struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    /// One mistake.
+    public struct Mistake: Equatable, Sendable, CustomStringConvertible {
+        /// The file that has it.
+        public let file: String
+        /// Counted from 1; 0 without a place.
+        public let line: Int
+        /// In characters of Unicode (scalars), counted from 1.
+        public let column: Int
+        /// What is wrong, and what would be right.
+        public let reason: String
+
+        public init(file: String, line: Int, column: Int, reason: String) {
+            self.file = PlainText.line(file)
+            self.line = line
+            self.column = column
+            self.reason = PlainText.line(reason)
+        }
+
+        public var description: String {
+            line > 0 ? "\(file):\(line):\(column): \(reason)" : "\(file): \(reason)"
+        }
+    }
+
+    /// Mistakes that are listed; further ones are counted.
+    package static let told = 20
+
+    /// At least one, in the order of the files and of their lines.
+    public let mistakes: [Mistake]
+    /// The number of all mistakes.
+    public let count: Int
+
+    public init(_ mistakes: [Mistake], of count: Int? = nil) {
+        precondition(!mistakes.isEmpty, "an error has a reason")
+        self.mistakes = Array(mistakes.prefix(Self.told))
+        self.count = count ?? mistakes.count
+    }
+
+    public init(file: String, line: Int, column: Int, reason: String) {
+        self.init([Mistake(file: file, line: line, column: column, reason: reason)])
+    }
+
+    /// The first mistake, on one line.
+    public var summary: String { "\(mistakes[0])" + (count > 1 ? " (and \(count - 1) more)" : "") }
+
+    public var description: String { lines.joined(separator: "\n") }
+
+    /// One line for each mistake.
+    public var lines: [String] {
+        let rest = count - mistakes.count
+        let more = rest > 0 ? ["and \(rest) more mistake\(rest == 1 ? "" : "s")"] : []
+        return mistakes.map(\.description) + more
     }
 }

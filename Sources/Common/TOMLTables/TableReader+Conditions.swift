@@ -1,4 +1,5 @@
 import NotifyText
+package import Routing
 
 /// Members of messages, and what their values have to be.
 extension TableReader {
@@ -74,5 +75,33 @@ extension [TOMLNode] {
     fileprivate var allTables: [TOMLTable]? {
         let tables = compactMap(\.table)
         return tables.count == count && !isEmpty ? tables : nil
+    }
+}
+
+/// Texts that stand for something else.
+extension TableReader {
+    /// What a text stands for. The error of parsing it is the mistake.
+    package mutating func parsed<Content, Failure: Error>(
+        _ key: String, _ parse: (String) throws(Failure) -> Content
+    ) -> Content? {
+        guard let text = string(key) else { return nil }
+        do throws(Failure) {
+            return try parse(text)
+        } catch {
+            note(key, "'\(key)': \(error)")
+            return nil
+        }
+    }
+
+    /// Topics, or `/`.
+    package mutating func prefixes(_ key: String) -> [TopicPrefix]? {
+        strings(key)?.compactMap { text, offset in
+            do throws(TopicError) {
+                return try TopicPrefix(text)
+            } catch {
+                note(at: offset, "\(error)")
+                return nil
+            }
+        }
     }
 }

@@ -104,3 +104,142 @@ package enum WholeFile {
         close(folder)
     }
 }
+
+/// The kind of a file. Opening a pipe or a device may block for ever, so only regular files are read.
+package enum FileKind {
+    /// Why a file cannot be read: a text that follows “it cannot be read”.
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// The kind of a file that is not a regular one, with its article; `nil` for a regular file, or if there is none.
+    package static func obstacle(at path: String) -> String? {
+        var status = stat()
+        if stat(path, &status) == 0 { return name(of: status) }
+        // Not a link among its folders.
+        guard errno == ELOOP, lstat(path, &status) == 0 else { return nil }
+        return "a symbolic link with too many levels, such as one that refers to itself"
+    }
+
+    /// A symbolic link that leads nowhere.
+    package struct BrokenLink: Equatable, CustomStringConvertible {
+        package let path: String
+        /// As the link has it: relative to its folder, if it does not begin with `/`.
+        let target: String
+
+        package var description: String { "a symbolic link to \(target), which does not exist" }
+    }
+
+    /// The link because of which there is nothing at a path: at the path itself, or at one of the folders above it.
+    package static func brokenLink(above path: String) -> BrokenLink? {
+        var status = stat()
+        let slashes = path.utf8.indices.dropFirst().filter { path.utf8[$0] == UInt8(ascii: "/") }
+        for end in slashes + [path.utf8.endIndex] {
+            let part = String(path[..<end])
+            if stat(part, &status) == 0 { continue }
+            guard errno == ENOENT, lstat(part, &status) == 0 else { return nil }
+            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+            let count = target.withUnsafeMutableBufferPointer { readlink(part, $0.baseAddress!, $0.count) }
+            guard count >= 0 else { return nil }
+            let bytes = target[..<count].map { UInt8(bitPattern: $0) }
+            return BrokenLink(path: part, target: String(decoding: bytes, as: UTF8.self))
+        }
+        return nil
+    }
+
+    /// Reads a regular file from its beginning. `/dev/null` counts as an empty file, because a link to it masks a
+    /// drop-in.
+    ///
+    /// - Returns: at most `limit` bytes, or `nil` if there is no such file.
+    package static func read(_ path: String, atMost limit: Int) throws(Failure) -> [UInt8]? {
+        // Without O_NONBLOCK, opening a pipe waits for a writer.
+        let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+        guard file >= 0 else {
+            if errno == ENOENT || errno == ENOTDIR { return nil }
+            // A socket cannot be opened.
+            throw failure(errno, obstacle(at: path))
+        }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0 else { throw failure(errno, nil) }
+        if let obstacle = name(of: status) {
+            guard isNull(status) else { throw failure(0, obstacle) }
+            return []
+        }
+        var bytes = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        while count < limit {
+            let more = bytes.withUnsafeMutableBytes { Glibc.read(file, $0.baseAddress! + count, limit - count) }
+            if more == 0 { break }
+            if more > 0 { count += more } else if errno != EINTR { throw failure(errno, nil) }
+        }
+        return Array(bytes[..<count])
+    }
+
+    private static func failure(_ error: CInt, _ obstacle: String?) -> Failure {
+        Failure(description: obstacle.map { "it is \($0), not a regular file" } ?? String(cString: strerror(error)))
+    }
+
+    private static func name(of status: stat) -> String? {
+        switch status.st_mode & S_IFMT {
+        case S_IFREG: nil
+        case S_IFDIR: "a directory"
+        case S_IFIFO: "a named pipe"
+        case S_IFSOCK: "a socket"
+        case S_IFCHR, S_IFBLK: "a device"
+        default: "something else"
+        }
+    }
+
+    /// The device 1:3; see null(4).
+    private static func isNull(_ status: stat) -> Bool {
+        status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == 1 << 8 | 3
+    }
+}
+
+/// A file that a configuration names.
+package enum NamedFile {
+    /// What is wrong with a file that is to be read; `nil` if it can be read.
+    package static func mistake(at path: String) -> String? {
+        guard access(path, R_OK) != 0 else { return nil }
+        let error = errno
+        let advice = error == ENOENT ? hidingAdvice(for: path) : ""
+        return "the file \(path) cannot be read: \(String(cString: strerror(error)))\(advice)"
+    }
+
+    /// What to add where it is said that a file is not there. The units of the bridges hide homes and temporary files
+    /// from them, except for the folder of the configuration: `ProtectHome=` and `PrivateTmp=`, systemd.exec(5).
+    ///
+    /// - Parameters:
+    ///   - path: of the file, from the root.
+    ///   - environment: the value of a variable; by default of this process.
+    /// - Returns: nothing where no unit hides the file.
+    package static func hidingAdvice(
+        for path: String, environment: @escaping (String) -> String? = BaseDirectories.environment
+    ) -> String {
+        let directories = BaseDirectories(environment: environment)
+        let hidden = ["/home", "/root", "/tmp", "/var/tmp", directories.home]
+        // The service manager gives it to whatever it starts.
+        guard environment("INVOCATION_ID") != nil, !isBelow(directories.configuration, path),
+            hidden.contains(where: { isBelow($0, path) })
+        else { return "" }
+        return
+            "; if it is there, its unit hides it from this program: put it beside the configuration, in ~/.config/notifyd"
+    }
+
+    private static func isBelow(_ folder: String, _ path: String) -> Bool {
+        path.utf8.starts(with: "\(folder)/".utf8)
+    }
+}
+
+/// The name of this machine.
+package enum HostName {
+    /// As gethostname(2) tells it; empty if it does not.
+    package static var current: String {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        let isKnown = bytes.withUnsafeMutableBytes { room in
+            gethostname(room.baseAddress!.assumingMemoryBound(to: CChar.self), room.count - 1) == 0
+        }
+        return isKnown ? String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) : ""
+    }
+}

@@ -1,6 +1,5 @@
 import DequeModule
 import Glibc
-import LinkMessages
 import LinkSealing
 import LinkSettings
 import Linking
@@ -249,7 +248,7 @@ final class LineShell: @unchecked Sendable {
             case .nothing, .unknown, .malformed, nil: nil
             }
         let content =
-            letter.said.map { LinkMessages.Message(device: letter.device, at: 0, body: .said($0)).encoded } ?? []
+            letter.said.map { Linking.Message(device: letter.device, at: 0, body: .said($0)).encoded } ?? []
         letters.add(
             BusLetter(
                 topic: topic?.description, origin: "\(configuration.line) \(letter.device)", reason: letter.reason,
@@ -278,7 +277,7 @@ final class LineShell: @unchecked Sendable {
 
     // MARK: The broker
 
-    private func connect(_ address: LinkMessages.Address, _ will: LinkMessages.Message) {
+    private func connect(_ address: Linking.Address, _ will: Linking.Message) {
         guard connection == nil, !isStopped, !isOver else { return }
         let options: ConnectionOptions
         do {
@@ -295,7 +294,7 @@ final class LineShell: @unchecked Sendable {
         }
     }
 
-    private func connectionOptions(_ address: LinkMessages.Address, _ will: LinkMessages.Message) throws
+    private func connectionOptions(_ address: Linking.Address, _ will: Linking.Message) throws
         -> ConnectionOptions
     {
         let topic = prefix + address.description
@@ -305,15 +304,15 @@ final class LineShell: @unchecked Sendable {
             // They do not overlap: some brokers deliver a message once for each filter.
             // Values come last: of many retained messages a broker drops the last ones, and who is there counts most.
             subscriptions: ["o/+", "d/+", "s/+", "r/\(device)", "u/\(device)", "v/+/+"].map { prefix + $0 })
-        options.parts = LinkMessages.Address.valueParts.map { prefix + $0 }
-        options.marker = prefix + LinkMessages.Address.answers(device).description
+        options.parts = Linking.Address.valueParts.map { prefix + $0 }
+        options.marker = prefix + Linking.Address.answers(device).description
         options.version = version
         options.note = BrokerNote(path: services.store.folder + "/no-mqtt5")
-        options.maximumPayload = LinkMessages.Message.maximumBytes
+        options.maximumPayload = Linking.Message.maximumBytes
         return options
     }
 
-    private func say(_ token: MessageToken, _ address: LinkMessages.Address, _ message: LinkMessages.Message?) {
+    private func say(_ token: MessageToken, _ address: Linking.Address, _ message: Linking.Message?) {
         guard let connection else { return }
         let topic = prefix + address.description
         guard let payload = try? message.map({ try cipher.seal($0, on: topic) }) ?? [] else { return }
@@ -358,13 +357,13 @@ final class LineShell: @unchecked Sendable {
 
     private var longestTopic: Int {
         // Those of values have two bytes more than all others.
-        prefix.utf8.count + LinkMessages.Address.stream(device).description.utf8.count + 2
+        prefix.utf8.count + Linking.Address.stream(device).description.utf8.count + 2
     }
 
     /// Tells the line how long a message may be. A broker with which too little fits into a message is of no use.
     private func limitText() -> Bool {
         let longest = payloadLimit.bytes.map { cipher.longestText(inPayload: $0) } ?? .max
-        guard longest >= LinkMessages.Message.shortestLimit else {
+        guard longest >= Linking.Message.shortestLimit else {
             complaint = "the broker takes only messages of up to \(payloadLimit.bytes ?? 0) bytes; the link needs 8 KiB"
             connection?.end()
             return false
@@ -375,7 +374,7 @@ final class LineShell: @unchecked Sendable {
 
     private func received(_ message: BrokerMessage) {
         guard message.topic.hasPrefix(prefix),
-            let address = LinkMessages.Address(message.topic.dropFirst(prefix.count))
+            let address = Linking.Address(message.topic.dropFirst(prefix.count))
         else { return }
         if case .stream(device) = address, let payload = message.payload, echoes.contains(payload) { return }
         let content = message.payload.map { cipher.open($0, on: message.topic) } ?? .unopened
@@ -433,6 +432,45 @@ extension ProtocolVersion {
         switch self {
         case .v311: "MQTT 3.1.1"
         case .v5: "MQTT 5"
+        }
+    }
+}
+
+/// `notifyctl link leave`.
+extension LineShell {
+    /// Tells the others and the broker that this device does not come back. The line does nothing more then.
+    ///
+    /// - Parameter completion: gets whether the broker has acknowledged it.
+    func leave(_ completion: @escaping (Bool) -> Void) {
+        guard isConnected, let connection else { return completion(false) }
+        handle(.leave)
+        leaving = completion
+        connection.disconnect(endingSession: true)
+    }
+
+    /// The connection has ended.
+    func hasLeft(_ isTold: Bool) {
+        guard let completion = leaving else { return }
+        leaving = nil
+        connectedAt = nil
+        stop()
+        guard isTold, version == .v311, var options = lastOptions else { return completion(isTold) }
+        // Only a clean connection ends a session of MQTT 3.1.1.
+        options.isClean = true
+        options.version = version
+        leaving = completion
+        connection = BrokerConnection(options, on: loop) { [self] event in endedSession(event) }
+    }
+
+    private func endedSession(_ event: ConnectionEvent) {
+        switch event {
+        case .connected: connection?.disconnect()
+        case .ended:
+            connection = nil
+            let completion = leaving
+            leaving = nil
+            completion?(true)
+        case .received, .acknowledged, .refusedAsTooLong: break
         }
     }
 }

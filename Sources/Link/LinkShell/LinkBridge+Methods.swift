@@ -1,6 +1,5 @@
-import LinkMessages
-import LinkSettings
 import Linking
+import LinkSettings
 import Logging
 import NotifyBridge
 import NotifyClient

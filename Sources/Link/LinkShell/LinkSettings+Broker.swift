@@ -1,7 +1,10 @@
 import Credentials
+import Glibc
+import LinkSealing
 import LinkSettings
 import Mosquitto
 import NotifyBridge
+import UserFiles
 
 extension LinkSettings {
     /// The broker, with user and password. The password is read each time.
@@ -30,4 +33,41 @@ extension LinkSettings.Server {
         return Broker(
             place, tls: Broker.TLS(authorities: authorities, certificate: certificate.map { ($0.chain, $0.key) }))
     }
+}
+
+extension LinkSettings {
+    /// What is wrong with the files and credentials that the configuration names.
+    ///
+    /// - Parameter isRunning: whether this process has the credentials of its unit, if there are any.
+    func mistakes(isRunning: Bool) -> [String] {
+        let hasCredentials = isRunning || getenv("CREDENTIALS_DIRECTORY") != nil
+        func isThere(_ credential: Credential) -> Bool { hasCredentials || !credential.isOfUnit }
+        var mistakes: [String] = []
+        func check(_ body: () throws -> Void) {
+            do {
+                try body()
+            } catch {
+                if !mistakes.contains("\(error)") { mistakes.append("\(error)") }
+            }
+        }
+        if let password, isThere(password) { check { _ = try broker() } }
+        for key in lines.flatMap(\.keys) where isThere(key) {
+            check { if LineKey(try key.read()) == nil { throw key.noKey } }
+        }
+        let files = [server.authorities, server.certificate?.chain, server.certificate?.key].compactMap(\.self)
+        return mistakes + files.compactMap(NamedFile.mistake)
+    }
+}
+
+extension LineKey {
+    /// `nil` if the secret is no key.
+    init?(_ secret: Secret) {
+        guard let bytes = secret.text.flatMap(LinkKey.parse) else { return nil }
+        self.init(bytes)
+    }
+}
+
+extension Credential {
+    /// It was read, and is no key.
+    var noKey: BridgeFailure { BridgeFailure(78, "\(self) is no key: a key is \(LinkKey.count) bytes in Base64") }
 }

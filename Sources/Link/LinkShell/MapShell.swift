@@ -1,4 +1,4 @@
-import LinkMessages
+import Linking
 import LinkSealing
 import LinkSettings
 import Logging

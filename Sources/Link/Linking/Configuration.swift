@@ -1,4 +1,3 @@
-public import LinkMessages
 public import Routing
 
 /// What a line is: the private link of a user, or a channel with other people. See docs/link.md.

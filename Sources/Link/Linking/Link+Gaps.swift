@@ -1,4 +1,3 @@
-import LinkMessages
 import Routing
 
 /// Rule 4 of docs/link.md: what is missing is asked for.

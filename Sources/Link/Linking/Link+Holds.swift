@@ -1,4 +1,3 @@
-import LinkMessages
 import Routing
 
 /// Rules 15 and 16 of docs/link.md: screens elsewhere, and banners that wait for them or until the line has caught up.

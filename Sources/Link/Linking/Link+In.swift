@@ -1,5 +1,4 @@
 import DequeModule
-import LinkMessages
 import Routing
 
 /// Identifies something that is handed to notifyd.

@@ -1,5 +1,4 @@
 import DequeModule
-import LinkMessages
 import Routing
 
 /// Rule 1 of docs/link.md: what began on this device is said, in the order of the journal, chained by number.

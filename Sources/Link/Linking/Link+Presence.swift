@@ -1,5 +1,4 @@
 import DequeModule
-import LinkMessages
 import Routing
 
 /// Who is there: connections, descriptions, and a second machine with the same device.

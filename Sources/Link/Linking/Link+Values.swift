@@ -1,4 +1,3 @@
-import LinkMessages
 import Routing
 
 /// Rule 7 of docs/link.md: at `v/` the broker keeps the current value of each topic for those who come later. Its

@@ -1,5 +1,4 @@
 import DequeModule
-public import LinkMessages
 public import Routing
 
 /// Decides what is said on one line, the private link or a channel, and what is made of what others say.

@@ -1,4 +1,5 @@
 package import NotifyClient
+import UserFiles
 
 /// One connection to a broker, from the attempt to its end. Whoever wants to stay connected makes another one after
 /// ``ended``, some time later: each is made anew, so that nothing of an old one is sent on a new one.
@@ -62,4 +63,116 @@ enum ConnectionCommand: Sendable {
     case confirm
     case end(afterFlush: Bool)
     case disconnect(endingSession: Bool)
+}
+
+/// Why a connection has ended, or did not come about.
+package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertible {
+    /// What can be done about it.
+    package enum Kind: Equatable, Sendable {
+        /// Its owner wanted it.
+        case asked
+        /// Another connection has the same session.
+        case takenOver
+        /// A message was longer than the broker takes.
+        case messageTooLong
+        /// A person has to change something: the password, the access list, a certificate.
+        case refused
+        /// The broker or the network is not there. It may be later.
+        case unavailable
+    }
+
+    package var kind: Kind
+    /// What was wrong, in words and without secrets.
+    package var description: String
+
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    /// MQTT 5: "packet too large".
+    static let tooLong: Int32 = 0x95
+
+    /// Whether the broker has ended the connection without a word.
+    package var isSilent: Bool { self == .closed }
+
+    static let malformed = ConnectionEnd(.unavailable, "the broker has sent a packet that cannot be read")
+    static let asked = ConnectionEnd(.asked, "the connection was closed here")
+    static let takenOver = ConnectionEnd(.takenOver, "another connection has taken over the session")
+    static let slept = ConnectionEnd(.unavailable, "the machine has slept")
+    static let closed = ConnectionEnd(.unavailable, "the broker has closed the connection")
+
+    /// A refused CONNECT. MQTT 3.1.1 section 3.2.2.3, and MQTT 5 section 3.2.2.2.
+    init(refusedWith code: Int32, version: ProtocolVersion, user: String?) {
+        let who = user.map { "\"\($0)\"" } ?? "nobody in particular"
+        let isOld = version == .v311
+        switch code {
+        case 0x86 where !isOld, 4 where isOld:
+            self.init(.refused, "the broker does not accept user name and password of \(who)")
+        case 0x87 where !isOld, 5 where isOld:
+            // Some brokers say this of a wrong password too.
+            self.init(.refused, "the broker does not let \(who) in: the password or the permissions are not right")
+        case 0x85 where !isOld, 2 where isOld: self.init(.refused, "the broker does not accept the client id")
+        case 0x8A where !isOld: self.init(.refused, "the broker has banned this client")
+        case 0x84 where !isOld, 1 where isOld:
+            self.init(.refused, "the broker speaks neither MQTT 5 nor MQTT 3.1.1")
+        case 0x9A where !isOld: self.init(.refused, "the broker keeps no retained messages")
+        case 0x9B where !isOld: self.init(.refused, "the broker has no QoS 1")
+        case 0x95 where !isOld: self.init(.refused, "the broker does not take messages of this size")
+        case 0x88 where !isOld, 0x89 where !isOld, 3 where isOld:
+            self.init(.unavailable, "the broker is busy or shutting down")
+        case 0x9C where !isOld, 0x9D where !isOld: self.init(.refused, "the broker has moved to another server")
+        default: self.init(.unavailable, "the broker refuses the connection with code \(code)")
+        }
+    }
+
+    /// A DISCONNECT of the broker, or an error of libmosquitto. MQTT 5 section 3.14.2.1.
+    init(disconnectedWith code: Int32) {
+        switch code {
+        case 0x8E: self = .takenOver
+        case 0x87: self.init(.refused, "the broker has ended the connection: not authorized")
+        case 0x8B: self.init(.unavailable, "the broker is shutting down")
+        case 0x8D: self.init(.unavailable, "the broker has heard nothing for too long")
+        case Self.tooLong: self.init(.messageTooLong, "the broker does not take messages of this size")
+        case 0x96, 0x97, 0x9F: self.init(.unavailable, "the broker has a limit that is reached")
+        case 0x98: self.init(.unavailable, "the broker's administrator has ended the connection")
+        case 0x9C, 0x9D: self.init(.refused, "the broker has moved to another server")
+        case 0x80...: self.init(.unavailable, "the broker has ended the connection with code \(code)")
+        default: self = .closed
+        }
+    }
+
+    /// A subscription that was refused.
+    init(noReading topic: String) {
+        self.init(.refused, "the broker's access list does not allow to read \"\(topic)\"")
+    }
+
+    /// A message that was refused. MQTT 5 section 3.4.2.1.
+    init(noWriting topic: String, code: Int32) {
+        switch code {
+        case 0x87: self.init(.refused, "the broker's access list does not allow to write \"\(topic)\"")
+        case 0x97: self.init(.unavailable, "a quota of the broker is used up")
+        default: self.init(.unavailable, "the broker refuses a message for \"\(topic)\" with code \(code)")
+        }
+    }
+}
+
+/// A file that says with which broker MQTT 5 is not to be spoken, because it has sent what cannot be read. libmosquitto
+/// may have ended the process by that. MQTT 3.1.1 has no properties, and with them goes what can be wrong in them.
+package struct BrokerNote: Sendable {
+    /// Whoever deletes the file has MQTT 5 tried again.
+    package let path: String
+
+    package init(path: String) {
+        self.path = path
+    }
+
+    /// Whether it is about this broker.
+    func names(_ broker: Broker.Address) -> Bool {
+        let text = Array(broker.description.utf8)
+        return (try? FileKind.read(path, atMost: text.count + 1)) == text
+    }
+
+    /// Without it, MQTT 5 is spoken again with the next connection.
+    func write(_ broker: Broker.Address) { try? WholeFile.write(broker.description, to: path) }
 }

@@ -2,7 +2,6 @@ import Logging
 import NotifyBridge
 import NotifyClient
 import NtfyMessages
-import NtfySettings
 
 /// The calls of an ``Intake``, several of them under way.
 extension Intake {

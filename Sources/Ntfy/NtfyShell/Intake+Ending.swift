@@ -1,7 +1,6 @@
 import NotifyBridge
 import NotifyClient
 import NtfyMessages
-import NtfySettings
 
 /// What has ended at the server, for notifyd as claims.
 extension Intake {

@@ -1,7 +1,6 @@
 import NotifyBridge
 import NotifyClient
 import NtfyMessages
-import NtfySettings
 
 /// Messages that wait for their pictures, while others go on.
 extension Intake {

@@ -3,7 +3,6 @@ import Mapping
 import NotifyBridge
 import NotifyClient
 import NtfyMessages
-import NtfySettings
 import Routing
 
 /// Takes what a server says to notifyd: several messages at once, and what ends one alone. The cursor moves when

@@ -1,10 +1,11 @@
 import Logging
+import Mapping
 import NIOCore
 import NIOPosix
 public import NotifyBridge
 import NotifyClient
 import NtfyMessages
-public import NtfySettings
+import Routing
 public import TOMLTables
 
 /// The bridge to servers of ntfy: `notifyd-ntfy`.
@@ -118,3 +119,127 @@ extension NtfySettings.Server {
     /// Whether something is said to this server.
     fileprivate var tells: Bool { !outbound.isEmpty || inbound.contains(where: \.clears) }
 }
+
+/// How all servers are, as one state of the bridge: the worst one, with a sentence for each server.
+final class StatusBoard: Sendable {
+    /// What is done with a server.
+    enum Direction {
+        case inbound, outbound
+    }
+
+    private struct Entry {
+        var name: String
+        var direction: Direction
+        var state: BridgeStatus.State
+        var detail = ""
+        var backlog = 0
+    }
+
+    private let status: BridgeStatus
+    private let entries = Locked<[Entry]>([])
+
+    init(_ status: BridgeStatus) { self.status = status }
+
+    /// What goes out is tried when there is something, so that it begins as if it were connected.
+    func add(_ name: String, _ direction: Direction) {
+        entries.withLock { entries in
+            let state: BridgeStatus.State = direction == .inbound ? .connecting : .connected
+            entries.append(Entry(name: name, direction: direction, state: state))
+        }
+        show()
+    }
+
+    func set(_ name: String, _ direction: Direction, _ state: BridgeStatus.State, _ detail: String = "") {
+        change(name, direction) { entry in
+            entry.state = state
+            entry.detail = detail
+        }
+        show()
+    }
+
+    /// Tells that a server says what no server of ntfy says, also while it is tried again.
+    ///
+    /// - Parameter reason: `nil` if it does not any more.
+    func setRude(_ name: String, _ direction: Direction, _ reason: String?) {
+        status.setProblem(
+            direction == .inbound ? "\(name) rude" : "\(name) rude to what is sent",
+            reason.map {
+                BridgeStatus.Problem(
+                    "\(name): \($0)",
+                    "It is tried again by itself. If a login page of the network is in between, log in; else correct 'url' in "
+                        + "ntfy.toml.")
+            })
+    }
+
+    /// How much waits to be sent there.
+    func setBacklog(_ name: String, _ count: Int) {
+        change(name, .outbound) { $0.backlog = count }
+        status.setBacklog(UInt64(entries.withLock { $0.reduce(0) { $0 + $1.backlog } }))
+    }
+
+    private func change(_ name: String, _ direction: Direction, _ body: (inout Entry) -> Void) {
+        entries.withLock { entries in
+            guard let index = entries.firstIndex(where: { $0.name == name && $0.direction == direction }) else {
+                return
+            }
+            body(&entries[index])
+        }
+    }
+
+    private func show() {
+        let (state, detail) = entries.withLock { entries -> (BridgeStatus.State, String) in
+            // What is wrong comes first.
+            let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
+            let sorted = order.flatMap { state in entries.filter { $0.state == state } }
+            var told: [String] = []
+            for entry in sorted where !told.contains(where: { $0.hasPrefix(entry.name) }) {
+                told.append(entry.detail.isEmpty ? entry.name : "\(entry.name): \(entry.detail)")
+            }
+            return (sorted.first?.state ?? .connected, told.joined(separator: "; "))
+        }
+        status.set(state, detail)
+    }
+}
+
+extension ServerAddress {
+    /// The line by which events and claims came.
+    var via: String { "ntfy:\(name)".beginning(ofBytes: 64) }
+
+    /// Where a claim was made, in people's words.
+    var device: String { name.beginning(ofBytes: 64) }
+}
+
+extension NtfyEvent {
+    /// What notifyd is asked for.
+    ///
+    /// - Parameters:
+    ///   - name: the topic at the server.
+    ///   - picture: the path of a file.
+    func call(from server: ServerAddress, _ name: String, picture: String?) -> DaemonCall {
+        var fields = Fields()
+        for (name, value) in self.fields { fields[name] = value.value }
+        let appearance = BannerOptions(
+            // A button that does nothing leaves the banner where it is; otherwise the event is claimed.
+            app: "ntfy", image: picture, isResident: buttons.isEmpty ? nil : true,
+            buttons: buttons.map { BannerOptions.Button(key: $0.key, label: $0.label) })
+        let options = PublishOptions(
+            source: server.source(ofTopic: name), eventID: eventID, urgency: PublishOptions.Urgency(rawValue: urgency),
+            banner: isSilent ? false : nil, published: published, collapse: collapse, via: server.via,
+            appearance: appearance)
+        return .publish(topic.description, title: title, body: body, fields: fields, options: options)
+    }
+}
+
+extension NtfyEvent.Field {
+    fileprivate var value: BusValue {
+        switch self {
+        case .text(let text): .string(text)
+        case .texts(let texts): .strings(texts)
+        case .number(let number): .int64(number)
+        }
+    }
+}
+
+// `Routing` has types of the same names.
+typealias BusValue = Value
+typealias BusFields = Fields

@@ -6,7 +6,6 @@ import NIOHTTP1
 import NotifyBridge
 import NotifyClient
 import NtfyMessages
-import NtfySettings
 import Routing
 
 /// The requests of an ``Outlet``, one after the other.

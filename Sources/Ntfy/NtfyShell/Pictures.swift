@@ -10,7 +10,6 @@ import NotifyBridge
 import NotifyClient
 import NotifyText
 import NtfyMessages
-import NtfySettings
 
 /// Fetches the pictures of messages, for their banners: small ones, of known kinds, and from this network's
 /// neighbourhood only if the server itself is there. They are files in the user's run-time folder, of which the oldest

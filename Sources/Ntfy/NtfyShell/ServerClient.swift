@@ -7,7 +7,6 @@ import NIOSSL
 import NotifyClient
 import NotifyText
 import NtfyMessages
-import NtfySettings
 import Routing
 
 /// Requests to one server. Redirects are not followed: the secret goes to this server and to no other.
@@ -220,6 +219,190 @@ final class ServerClient: Sendable {
         case .connectTimeout, .tlsHandshakeTimeout, .deadlineExceeded, .writeTimeout: "it does not answer in time"
         case .remoteConnectionClosed: "it has closed the connection"
         default: "the connection fails (\(error.shortDescription))"
+        }
+    }
+}
+
+/// Why a server has not done what it was asked for.
+enum ServerFailure: Error, Equatable, CustomStringConvertible {
+    /// It may do it later: it cannot be reached, or has failed itself.
+    case away(String)
+    /// What it says is not what a server of ntfy says. It may be one later.
+    case rude(String)
+    /// Too many requests; how long to wait, if it has said that.
+    case limited(Duration?)
+    /// It does not let us in, until somebody changes something.
+    case denied(String)
+    /// This user may not do that.
+    case forbidden(String)
+    /// There is nothing there.
+    case missing(String)
+    /// Never, whoever asks.
+    case rejected(String)
+
+    /// Whether only a person can mend it.
+    var needsSomebody: Bool {
+        switch self {
+        case .away, .rude, .limited: false
+        case .denied, .forbidden, .missing, .rejected: true
+        }
+    }
+
+    /// Whether a connection that ends so is a bad one, however long it has lived.
+    var isRude: Bool {
+        if case .rude = self { true } else { false }
+    }
+
+    /// For the log, without the names of topics: who knows the name of one can often read it.
+    var kind: String {
+        if case .forbidden = self { "it does not allow this user to read or write a topic" } else { description }
+    }
+
+    /// For people, without a secret and without anything of events.
+    var description: String {
+        switch self {
+        case .away(let reason), .rude(let reason), .denied(let reason), .forbidden(let reason), .missing(let reason),
+            .rejected(let reason):
+            reason
+        case .limited: "the server takes no more requests for now"
+        }
+    }
+}
+
+/// The messages of an answer, which are read later.
+struct ServerAnswer: Sendable {
+    fileprivate let body: HTTPClientResponse.Body
+    fileprivate let pace: ServerPace
+    fileprivate let loop: WorkLoop
+    /// Its `Content-Type`.
+    fileprivate let type: String
+
+    init(_ body: HTTPClientResponse.Body, type: String, at pace: ServerPace, _ loop: WorkLoop) {
+        self.body = body
+        self.type = type
+        self.pace = pace
+        self.loop = loop
+    }
+
+    /// For one reader.
+    var lines: ServerLines { ServerLines(self) }
+}
+
+/// The lines of an answer, piece by piece. An answer whose first line is none of ntfy is that of somebody else. They
+/// are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server says meanwhile stays in the
+/// network.
+struct ServerLines {
+    private var iterator: HTTPClientResponse.Body.AsyncIterator
+    private let pace: ServerPace
+    private let loop: WorkLoop
+    private let type: String
+    private var reader = LineReader()
+    private var pause = Duration.zero
+    private var lastLine = ContinuousClock.now
+    private var isOver = false
+    /// Whether a line of ntfy has come.
+    private var isKnown = false
+
+    /// A line takes at most so long.
+    private static let patience: Duration = .seconds(300)
+
+    fileprivate init(_ answer: ServerAnswer) {
+        iterator = answer.body.makeAsyncIterator()
+        pace = answer.pace
+        loop = answer.loop
+        type = answer.type
+    }
+
+    /// - Returns: the next piece, also one without a line; `nil` at the end.
+    mutating func next(isolation: isolated (any Actor)? = #isolation) async throws -> LineReader.Piece? {
+        guard !isOver else { return nil }
+        // Other servers have their turn, also where there is no pause.
+        try await loop.pause(for: pause)
+        if let piece = try split() { return piece }
+        guard let buffer = try await ServerClient.translating({ try await iterator.next(isolation: isolation) }) else {
+            isOver = true
+            guard let rest = reader.finish() else { return nil }
+            try check(rest)
+            return LineReader.Piece(lines: [rest])
+        }
+        reader.append(Array(buffer.readableBytesView))
+        return try split() ?? LineReader.Piece()
+    }
+
+    /// Splits some of what was read, and counts it before anybody looks at it.
+    private mutating func split() throws -> LineReader.Piece? {
+        guard let piece = reader.next() else { return nil }
+        pause = pace.read(lines: piece.ends, bytes: piece.bytes)
+        if reader.isEndless { throw ServerFailure.rude("one of its lines has no end; is 'url' a server of ntfy?") }
+        if let first = piece.lines.first {
+            try check(first)
+            lastLine = .now
+        }
+        guard ContinuousClock.now - lastLine < Self.patience else {
+            throw ServerFailure.away("it has said nothing whole for too long")
+        }
+        return piece
+    }
+
+    private mutating func check(_ line: [UInt8]) throws {
+        guard !isKnown else { return }
+        guard ServerReply.isLine(line) else {
+            let found = ServerReply.description(of: line, type: type)
+            throw ServerFailure.rude(
+                "it answers with something else than messages (\(found)); is 'url' a server of ntfy?")
+        }
+        isKnown = true
+    }
+}
+
+/// The pace at which all answers of a server are read.
+final class ServerPace: Sendable {
+    private let limit = Locked(ReadingLimit())
+    private let start = ContinuousClock.now
+
+    func read(lines: Int, bytes: Int) -> Duration {
+        limit.withLock { $0.read(lines: lines, bytes: bytes, at: ContinuousClock.now - start) }
+    }
+}
+
+/// Ends a connection that says more informational answers (1xx) than a request can need. The HTTP client passes over
+/// any number of them, until its time for the answer is over.
+final class InformationalLimit: ChannelInboundHandler {
+    typealias InboundIn = HTTPClientResponsePart
+    typealias InboundOut = HTTPClientResponsePart
+
+    /// Too many informational answers have come.
+    struct Exceeded: Error {}
+
+    /// A server says one at most; a proxy on the way may say some.
+    private static let maximum = 16
+
+    private var count = 0
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(let head) = unwrapInboundIn(data) else { return context.fireChannelRead(data) }
+        guard (100..<200).contains(head.status.code) else {
+            count = 0
+            return context.fireChannelRead(data)
+        }
+        count += 1
+        if count <= Self.maximum { return context.fireChannelRead(data) }
+        // Those that were read together with it are passed over.
+        guard count == Self.maximum + 1 else { return }
+        context.fireErrorCaught(Exceeded())
+        context.close(promise: nil)
+    }
+}
+
+extension HTTPClient.Configuration {
+    /// Ends connections that say nothing but informational answers.
+    mutating func limitInformational() {
+        http1_1ConnectionDebugInitializer = { channel in
+            channel.eventLoop.submit {
+                let pipeline = channel.pipeline.syncOperations
+                let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
+                try pipeline.addHandler(InformationalLimit(), position: .after(decoder))
+            }
         }
     }
 }

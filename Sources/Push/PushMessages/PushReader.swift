@@ -1,7 +1,7 @@
-import Mapping
-import NotifyJSON
+public import Mapping
+package import NotifyJSON
 import NotifyText
-import Routing
+public import Routing
 
 extension PushSource {
     /// What notifyd takes.
@@ -188,4 +188,74 @@ extension JSON {
         default: nil
         }
     }
+}
+
+/// An event made of a push.
+public struct PushEvent: Sendable {
+    public var topic: Topic
+    public var title: String
+    public var body: String
+    /// 0 low, 1 normal, 2 critical; `nil` if the sender does not say.
+    public var urgency: UInt8?
+    /// Whether it has no banner.
+    public var isSilent = false
+    /// It takes the place of the earlier event with the same text.
+    public var collapse: String?
+    /// By which repeats are told that the sender has sent twice; `nil` if it has none.
+    public var id: String?
+    /// Texts, numbers and truth values by name.
+    package var fields: [JSON.Member]
+}
+
+/// Why no event can be made of a push. It holds nothing of its text.
+public struct PushError: Error, Equatable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Where pushes of one sender come in.
+public struct PushSource: Equatable, Sendable {
+    /// The name of the endpoint, for people.
+    public var name: String
+    /// Its events are at this topic or below.
+    public var topic: Topic
+    /// What its configuration says.
+    public var map: PushMap
+
+    public init(name: String, topic: Topic, map: PushMap = PushMap()) {
+        self.name = name
+        self.topic = topic
+        self.map = map
+    }
+}
+
+/// How a push becomes an event, where the usual way does not fit; notifyd-unifiedpush.toml(5).
+public struct PushMap: Equatable, Sendable {
+    /// A text for a field of the event.
+    public struct Field: Equatable, Sendable {
+        public var name: String
+        public var text: MessageTemplate
+
+        public init(_ name: String, _ text: MessageTemplate) {
+            self.name = name
+            self.text = text
+        }
+    }
+
+    public var title: MessageTemplate?
+    public var body: MessageTemplate?
+    /// What comes below the topic of the endpoint.
+    public var below: MessageTemplate?
+    public var urgency: MessageTemplate?
+    /// Which messages become events; its own urgency is not used.
+    public var rules = MapRules()
+    /// By which repeats are told that the sender has sent twice.
+    public var id: MessageTemplate?
+    /// Beside those that the message has.
+    public var fields: [Field] = []
+
+    public init() {}
+
+    var templates: [MessageTemplate] { [title, body, below, urgency, id].compactMap(\.self) + fields.map(\.text) }
 }

@@ -2,7 +2,7 @@ import NotifyBridge
 import NotifyClient
 import NotifyText
 import Routing
-import WebPush
+import PushMessages
 
 /// `org.notifyd.Push1`, for `notifyctl push-endpoint`. systemd/org.notifyd.Push1.xml is its contract.
 extension PushBridge {

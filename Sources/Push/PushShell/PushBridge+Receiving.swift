@@ -5,7 +5,6 @@ import NotifyJSON
 import NotifyText
 import PushMessages
 import Routing
-import WebPush
 
 /// What the distributor says: the methods of `org.unifiedpush.Connector2`.
 extension PushBridge {

@@ -1,9 +1,9 @@
+import Crypto
 import NotifyBridge
 import NotifyJSON
 import NotifyText
 import PushMessages
 import Routing
-import WebPush
 
 /// A place where one sender pushes to: what is kept of it on disk.
 struct PushEndpoint: Sendable {
@@ -125,4 +125,88 @@ struct PushEndpoint: Sendable {
 
 extension JSON {
     fileprivate func bytes(_ name: String) -> [UInt8]? { self[name]?.string.flatMap(Base64URL.decode) }
+}
+
+/// What is known of an endpoint since the start.
+struct Registration: Sendable {
+    /// The name of the distributor that was asked to register it.
+    var distributor = ""
+    /// The unique name of the distributor that has registered it.
+    var owner: String?
+    /// What is wrong with the address that the distributor gives.
+    var flaw: String?
+    /// Why it is not registered, or not where it should be.
+    var problem: Problem?
+
+    struct Problem: Error, Equatable, Sendable {
+        var text: String
+        /// Whether nothing changes until somebody does something.
+        var needsUser = false
+    }
+}
+
+/// A registration that has no use any more, and that its distributor does not know of yet: its endpoint was removed, or
+/// belongs to another distributor. It is kept on disk until it is ended.
+struct FormerRegistration: Equatable, Sendable {
+    let token: String
+    /// The name on the bus.
+    let distributor: String
+
+    static let recordPrefix = "removed/"
+
+    private var key: String { Self.recordPrefix + token + "/" + distributor }
+
+    init(token: String, distributor: String) { (self.token, self.distributor) = (token, distributor) }
+
+    // MARK: Its record
+
+    var change: RecordChange { .put(key, text: distributor) }
+    var removal: RecordChange { .remove(key) }
+
+    /// `nil` if it is no record of one.
+    init?(key: String) {
+        let parts = key.dropFirst(Self.recordPrefix.count).split(separator: "/")
+        guard key.hasPrefix(Self.recordPrefix), parts.count == 2 else { return nil }
+        self.init(token: String(parts[0]), distributor: String(parts[1]))
+    }
+}
+
+/// A message as the distributor has delivered it.
+struct DeliveredPush: Equatable, Sendable {
+    /// When, in microseconds since the epoch.
+    let at: Int64
+    /// Of the endpoint.
+    let token: String
+    /// Encrypted.
+    let message: [UInt8]
+
+    /// The same for the same message. Every one has a salt of its own, so those of two messages differ.
+    var digest: String {
+        let digits = Array("0123456789abcdef".utf8)
+        // RFC 8188, section 2.1: a salt of 16 bytes, and the size of records. That alone does not enter into the keys,
+        // so whoever carries the message can change it.
+        var sealed = message
+        for index in 16..<20 where index < sealed.count { sealed[index] = 0 }
+        let bytes = SHA256.hash(data: sealed).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    // MARK: Its record
+
+    var record: [UInt8] { Array("\(at) \(token)\n".utf8) + message }
+
+    init(at: Int64, token: String, message: [UInt8]) {
+        (self.at, self.token, self.message) = (at, token, message)
+    }
+
+    /// `nil` if it is no record of a message.
+    init?(record: [UInt8]) {
+        guard let end = record.firstIndex(of: UInt8(ascii: "\n")),
+            let space = record[..<end].firstIndex(of: UInt8(ascii: " ")),
+            let at = Int64(String(decoding: record[..<space], as: UTF8.self))
+        else { return nil }
+        self.at = at
+        token = String(decoding: record[(space + 1)..<end], as: UTF8.self)
+        message = Array(record[(end + 1)...])
+    }
 }

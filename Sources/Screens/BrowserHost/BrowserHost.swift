@@ -2,10 +2,10 @@ import Glibc
 import NotifyJSON
 import NotifyText
 import Routing
-import ScreenHolding
+package import ScreenHolding
 package import Systemd
 import TOMLTables
-import TabRules
+package import TabRules
 
 /// The host of a browser: takes the tabs in front, holds their screens, and tells what it holds.
 ///
@@ -137,4 +137,59 @@ package func writeError(_ text: String) {
     let line = Array("notifyd-browser: \(text.visible(keepsLines: true))\n".utf8)
     // Without a reader there is nobody to tell.
     _ = line.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress!, $0.count) }
+}
+
+/// What the extension sends: the tabs in front of all windows, the focused one first.
+///
+///     {"version":1,"tabs":[{"id":7,"address":"https://…","topic":"/post/27","focused":true,"visible":true}]}
+package enum TabMessage {
+    /// Of this protocol.
+    static let version = 1
+
+    /// - Throws: `FrameError`, which says what was wrong.
+    package static func parse(_ bytes: [UInt8]) throws(FrameError) -> [Tab] {
+        let message: JSON
+        do throws(JSONError) {
+            // A page may have half a surrogate pair in what it says, and must not keep other tabs from being
+            // understood.
+            message = try JSONParser.parse(bytes, repairsHalfPairs: true)
+        } catch {
+            throw FrameError("a message is not JSON: \(error)")
+        }
+        guard let version = message["version"]?.integer(as: Int.self) else {
+            throw FrameError("a message has no 'version'; the extension of notifyd sends \(Self.version)")
+        }
+        guard version == Self.version else {
+            throw FrameError(
+                "the extension speaks version \(version), and this host version \(Self.version): update the older one")
+        }
+        guard let elements = message["tabs"]?.elements else {
+            throw FrameError("a message has no list 'tabs'")
+        }
+        var tabs: [Tab] = []
+        for element in elements {
+            guard let id = element["id"]?.integer(as: Int.self), let address = element["address"]?.string,
+                let isFocused = element["focused"]?.boolean, let isVisible = element["visible"]?.boolean
+            else {
+                throw FrameError("a tab has a number 'id', a text 'address', and the flags 'focused' and 'visible'")
+            }
+            tabs.append(
+                Tab(
+                    id: id, address: address, topic: element["topic"]?.string, isFocused: isFocused,
+                    isVisible: isVisible))
+        }
+        return tabs
+    }
+}
+
+extension WantedScreens {
+    /// The screens of tabs, the focused ones first: there is a limit.
+    package init(_ decisions: [TabDecision]) {
+        self.init()
+        for state in [Screen.State.focused, .visible] {
+            for decision in decisions where decision.state == state {
+                if let topic = decision.topic { insert(topic, state) }
+            }
+        }
+    }
 }

@@ -124,3 +124,223 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
         return true
     }
 }
+
+/// An address of the web in its parts, not decoded yet: `https://example.org/posts/27?page=2#top`.
+/// [RFC 3986](https://www.rfc-editor.org/rfc/rfc3986), as browsers write it.
+struct AddressParts {
+    /// The longest address that is looked at; browsers allow megabytes.
+    static let maximumBytes = 8 * 1024
+
+    let origin: WebOrigin
+    /// What is between the slashes of the path; at least one part, which may be empty.
+    let path: [Substring]
+    /// After the question mark.
+    let query: Substring?
+    /// After the hash.
+    let fragment: Substring?
+
+    init(_ text: String) throws(AddressError) {
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw AddressError("an address has at most \(Self.maximumBytes) bytes")
+        }
+        // Browsers remove or replace them, so an address that has them is none that they show.
+        guard text.unicodeScalars.allSatisfy({ $0 != " " && $0 != "\\" && !$0.isActive }) else {
+            throw AddressError("an address has no spaces, backslashes and control characters")
+        }
+        let scheme: WebOrigin.Scheme
+        let rest: Substring
+        if text.hasPrefix("https://") {
+            (scheme, rest) = (.https, text.dropFirst(8))
+        } else if text.hasPrefix("http://") {
+            (scheme, rest) = (.http, text.dropFirst(7))
+        } else {
+            throw AddressError("an address begins with https:// or http://")
+        }
+        // Split by bytes: to Swift, a slash with a combining accent is another character.
+        let (beforeFragment, fragment) = rest.cut(at: UInt8(ascii: "#"))
+        let (beforeQuery, query) = beforeFragment.cut(at: UInt8(ascii: "?"))
+        let (authority, path) = beforeQuery.cut(at: UInt8(ascii: "/"))
+        origin = try WebOrigin(scheme, authority: authority)
+        self.path = (path ?? "").parts(between: UInt8(ascii: "/"))
+        self.query = query
+        self.fragment = fragment
+    }
+}
+
+extension Substring {
+    /// What is before the first of these bytes, and what is after it; `nil` if there is none.
+    func cut(at byte: UInt8) -> (before: Substring, after: Substring?) {
+        guard let index = utf8.firstIndex(of: byte) else { return (self, nil) }
+        return (self[..<index], self[utf8.index(after: index)...])
+    }
+
+    func parts(between byte: UInt8) -> [Substring] {
+        utf8.split(separator: byte, omittingEmptySubsequences: false).map { Substring($0) }
+    }
+
+    /// The text with each `%41` decoded, once; `nil` if that gives no text.
+    ///
+    /// - Parameter isQuery: whether `+` stands for a space, as in queries.
+    func percentDecoded(isQuery: Bool = false) -> String? {
+        guard utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "+") }) else { return String(self) }
+        var bytes: [UInt8] = []
+        var rest = utf8.makeIterator()
+        while let byte = rest.next() {
+            if byte == UInt8(ascii: "+"), isQuery {
+                bytes.append(UInt8(ascii: " "))
+            } else if byte != UInt8(ascii: "%") {
+                bytes.append(byte)
+            } else {
+                guard let high = rest.next()?.hexadecimalDigit, let low = rest.next()?.hexadecimalDigit else {
+                    return nil
+                }
+                bytes.append(high << 4 | low)
+            }
+        }
+        return Encoding.firstFault(in: bytes) == nil ? String(decoding: bytes, as: UTF8.self) : nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var hexadecimalDigit: UInt8? {
+        switch self {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// The address of a page, decoded: what a pattern is compared with. Strangers choose it.
+package struct PageAddress: Equatable, Sendable {
+    package let origin: WebOrigin
+    /// The segments of the path.
+    let path: [String]
+    /// The parameters of the query.
+    let parameters: [(name: String, value: String)]
+    /// The segments of the fragment.
+    let fragment: [String]?
+
+    /// `nil` if it is no address of a page on the web, or one that no browser shows, such as one with `..`.
+    package init?(_ text: String) {
+        guard let parts = try? AddressParts(text) else { return nil }
+        origin = parts.origin
+        // Each segment is decoded by itself, so that an encoded slash divides nothing.
+        guard let path = Self.decoded(parts.path), !path.contains(where: { $0 == "." || $0 == ".." }) else {
+            return nil
+        }
+        self.path = path
+        parameters = Self.parameters(of: parts.query ?? "")
+        // A fragment that cannot be decoded is one that no pattern fits.
+        fragment = parts.fragment.flatMap { Self.decoded($0.parts(between: UInt8(ascii: "/"))) }
+    }
+
+    private static func decoded(_ segments: [Substring]) -> [String]? {
+        var result: [String] = []
+        for segment in segments {
+            guard let text = segment.percentDecoded() else { return nil }
+            result.append(text)
+        }
+        return result
+    }
+
+    /// Parameters that cannot be decoded are left out.
+    static func parameters(of query: Substring) -> [(name: String, value: String)] {
+        query.parts(between: UInt8(ascii: "&")).compactMap { pair in
+            let (name, value) = pair.cut(at: UInt8(ascii: "="))
+            guard let name = name.percentDecoded(isQuery: true),
+                let value = (value ?? "").percentDecoded(isQuery: true)
+            else { return nil }
+            return (name, value)
+        }
+    }
+
+    package static func == (left: PageAddress, right: PageAddress) -> Bool {
+        left.origin == right.origin && left.path.map(\.bytes) == right.path.map(\.bytes)
+            && left.parameters.elementsEqual(right.parameters) {
+                $0.name.hasBytes(of: $1.name) && $0.value.hasBytes(of: $1.value)
+            } && left.fragment?.map(\.bytes) == right.fragment?.map(\.bytes)
+    }
+}
+
+/// Whose a page is: scheme, host and port. [RFC 6454](https://www.rfc-editor.org/rfc/rfc6454)
+package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
+    package enum Scheme: String, Sendable {
+        case http, https
+
+        fileprivate var port: UInt16 { self == .http ? 80 : 443 }
+    }
+
+    package let scheme: Scheme
+    /// In ASCII and small letters: names of other letters in their form `xn--…`, IPv6 addresses in brackets.
+    let host: String
+    /// `nil` for that of the scheme.
+    let port: UInt16?
+
+    /// Reads an address that has nothing after the host and the port.
+    ///
+    /// - Throws: `AddressError`, which says what is wrong.
+    package init(_ text: String) throws(AddressError) {
+        let parts = try AddressParts(text)
+        guard parts.path.count == 1, parts.path[0].isEmpty, parts.query == nil, parts.fragment == nil else {
+            throw AddressError("an origin is scheme, host and port alone: \(parts.origin)")
+        }
+        self = parts.origin
+    }
+
+    /// Reads what is between `://` and the path.
+    init(_ scheme: Scheme, authority: Substring) throws(AddressError) {
+        guard !authority.utf8.contains(UInt8(ascii: "@")) else {
+            throw AddressError("it has a user before the host; write the host alone")
+        }
+        var host = authority
+        var port: UInt16?
+        // An IPv6 address has colons of its own.
+        let colon = authority.utf8.lastIndex(of: UInt8(ascii: ":"))
+        let bracket = authority.utf8.lastIndex(of: UInt8(ascii: "]"))
+        if let colon, bracket.map({ $0 < colon }) ?? true {
+            let digits = authority[authority.utf8.index(after: colon)...]
+            guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+                let number = UInt16(digits), number > 0
+            else {
+                throw AddressError("the port after ':' is a number from 1 to 65535")
+            }
+            host = authority[..<colon]
+            port = number == scheme.port ? nil : number
+        }
+        self.scheme = scheme
+        self.host = try Self.checked(host)
+        self.port = port
+    }
+
+    private static func checked(_ host: Substring) throws(AddressError) -> String {
+        let name = host.lowercasedASCII
+        guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
+            throw AddressError(
+                "the host has letters beyond ASCII; write it as browsers send it, such as xn--bcher-kva.example")
+        }
+        guard Authority(name) != nil else { throw AddressError("a host such as example.org follows ://") }
+        return name
+    }
+
+    package var description: String { "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "") }
+}
+
+extension Substring {
+    /// `lowercased()` would also change letters beyond ASCII, some of them to ASCII.
+    fileprivate var lowercasedASCII: String {
+        String(
+            decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+    }
+}
+
+/// Why a text is no address, or no pattern of addresses.
+package struct AddressError: Error, Equatable, CustomStringConvertible {
+    /// What is wrong, and what would be right.
+    package let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

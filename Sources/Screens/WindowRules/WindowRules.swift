@@ -1,4 +1,5 @@
 import NotifyText
+public import Patterns
 public import Routing
 public import TOMLTables
 
@@ -132,5 +133,188 @@ public struct WindowRules: Sendable {
         guard remembered.count > 2 * count + 64 else { return }
         let current = round
         remembered = remembered.filter { $0.value.round == current }
+    }
+}
+
+/// One `[[screen]]` of `focus.toml`: which windows show which topic.
+public struct WindowRule: Equatable, Sendable {
+    /// When a window that fits holds its screen.
+    public enum State: String, CaseIterable, Sendable {
+        /// While it has the keyboard.
+        case focused
+        /// While it can be seen.
+        case visible
+    }
+
+    /// The capture of a topic that stands for the number of the window, unless the title has one of this name.
+    static let windowCapture = "window"
+
+    /// `nil`: any.
+    public let app: String?
+    /// `nil`: any.
+    public let title: Pattern?
+    /// Its captures are named ones of the title, or ``windowCapture``.
+    public let topic: TopicPattern
+    public let state: State
+
+    public init(app: String?, title: Pattern?, topic: TopicPattern, state: State = .focused) {
+        self.app = app
+        self.title = title
+        self.topic = topic
+        self.state = state
+    }
+
+    /// Whether a window fits the rule.
+    enum Match {
+        /// The topic is `nil` if what the title has is no part of one.
+        case fits(Topic?)
+        case doesNotFit
+        /// Its title would take too long.
+        case gaveUp
+    }
+
+    func match(_ window: Window) -> Match {
+        if let app, !app.isSameName(as: window.app), !app.isSameName(as: window.instance) { return .doesNotFit }
+        let own = window.number.map { [Self.windowCapture: String($0)] } ?? [:]
+        guard let title else { return .fits(topic.filled(with: own)) }
+        switch title.match(window.title) {
+        case .match(let captures):
+            let isOfTitle = title.captureNames.contains(Self.windowCapture)
+            return .fits(topic.filled(with: isOfTitle ? captures : captures.merging(own) { $1 }))
+        case .noMatch: return .doesNotFit
+        case .gaveUp: return .gaveUp
+        }
+    }
+}
+
+extension WindowRule {
+    static func read(from table: inout TableReader) -> WindowRule? {
+        let app = table.string("app")
+        if app?.isEmpty == true { table.note("app", "'app' is empty; without 'app' a rule is for every program") }
+        let title = table.parsed("title", Pattern.init)
+        let topic = table.required("topic") { $0.topic($1) }
+        let state = table.word("state", of: State.self) ?? .focused
+        guard table.has("app") || table.has("title") else {
+            table.note("topic", "this rule has neither 'app' nor 'title', so that it would fit every window")
+            return nil
+        }
+        guard let topic else { return nil }
+        guard title != nil || !table.has("title") else { return nil }
+        for name in topic.captureNames where title?.captureNames.contains(where: { $0.hasBytes(of: name) }) != true {
+            if name.hasBytes(of: windowCapture) { continue }
+            table.note("topic", "'title' has no capture (?<\(name)>…) for the {\(name)} of this topic")
+            return nil
+        }
+        return WindowRule(app: app, title: title, topic: topic, state: state)
+    }
+}
+
+extension TableReader {
+    fileprivate mutating func topic(_ key: String) -> TopicPattern? {
+        guard let text = string(key) else { return nil }
+        do throws(TopicError) {
+            return try TopicPattern(text)
+        } catch {
+            note(key, "\(error)")
+            return nil
+        }
+    }
+}
+
+/// A window, as its desktop describes it.
+public struct Window: Equatable, Sendable {
+    /// Unicode scalars of a title that are looked at. A page chooses its title, and may choose a long one.
+    public static let longestTitle = Pattern.longestSubject
+
+    /// The number of the window at its source.
+    public let id: UInt64
+    /// Its number at the X server, as `$WINDOWID` says it; `nil` if it is no window of an X program, or not known.
+    public let number: UInt64?
+    /// The class part of `WM_CLASS`, or the `app_id`.
+    public let app: String
+    /// The instance part of `WM_CLASS`; empty where there is none.
+    public let instance: String
+    /// At most ``longestTitle`` scalars.
+    public let title: String
+    /// Whether it has the keyboard.
+    public var isFocused: Bool
+    /// Whether it is on the current desktop and not minimised. Another window may cover it.
+    public var isVisible: Bool
+
+    /// Cuts a long title.
+    public init(
+        id: UInt64, number: UInt64? = nil, app: String, instance: String = "", title: String, isFocused: Bool = false,
+        isVisible: Bool = true
+    ) {
+        self.id = id
+        self.number = number
+        self.app = app
+        self.instance = instance
+        self.title = Self.cut(title)
+        self.isFocused = isFocused
+        self.isVisible = isVisible
+    }
+
+    private static func cut(_ title: String) -> String {
+        guard title.utf8.count > longestTitle else { return title }
+        return String(String.UnicodeScalarView(title.unicodeScalars.prefix(longestTitle)))
+    }
+
+    /// Texts are equal if their bytes are.
+    public static func == (left: Window, right: Window) -> Bool {
+        left.id == right.id && left.number == right.number && left.isFocused == right.isFocused
+            && left.isVisible == right.isVisible
+            && left.title.hasBytes(of: right.title) && left.app.hasBytes(of: right.app)
+            && left.instance.hasBytes(of: right.instance)
+    }
+}
+
+/// The topic at which an interactive shell reports the end of its commands, and which is held while its pane is looked
+/// at:
+/// `/shell/HOST/PANE`.
+public struct ShellTopic: Equatable, Sendable {
+    /// Where a shell runs.
+    public enum Pane: Equatable, Sendable {
+        /// A pane of tmux: the process id of the server, and the number of the pane, without its `%`.
+        case tmux(server: UInt32, pane: UInt32)
+        /// A window of an X server, as `$WINDOWID` says it.
+        case window(UInt64)
+        /// Another terminal, by its device, such as `pts/3`.
+        case terminal(String)
+
+        var segment: String {
+            switch self {
+            case .tmux(let server, let pane): "tmux-\(server)-\(pane)"
+            case .window(let number): String(number)
+            case .terminal(let name): ShellTopic.segment(name, or: "terminal")
+            }
+        }
+    }
+
+    public let topic: Topic
+
+    /// - Parameter host: the name of the machine; what a topic cannot have becomes a `-`.
+    public init(host: String, pane: Pane) {
+        let text = "/shell/" + Self.segment(host, or: "localhost") + "/" + pane.segment
+        do throws(TopicError) { topic = try Topic(text) } catch {
+            fatalError("A segment of plain ASCII is in no topic: \(error)")
+        }
+    }
+
+    /// The longest that is taken of a name; a segment has at most 64 bytes.
+    private static let longest = 64
+
+    private static func segment(_ name: String, or other: String) -> String {
+        let bytes = name.utf8.prefix(longest).map { isPlain($0) ? $0 : UInt8(ascii: "-") }
+        return bytes.isEmpty ? other : String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
+        }
     }
 }

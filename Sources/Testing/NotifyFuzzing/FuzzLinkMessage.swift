@@ -1,6 +1,5 @@
-import LinkMessages
-import LinkSealing
 import Linking
+import LinkSealing
 
 /// A message of another device, as it comes from the broker: plain, signed or sealed. What can be read can be written,
 /// and is the same then.

@@ -1,7 +1,6 @@
 import Mapping
 import PushMessages
 import Routing
-import WebPush
 
 private let keys = PushKeys(
     privateBytes: [UInt8](repeating: 7, count: 32), authentication: [UInt8](repeating: 7, count: 16))!

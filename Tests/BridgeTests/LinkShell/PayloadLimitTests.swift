@@ -1,6 +1,5 @@
-import LinkMessages
-import LinkSealing
 import Linking
+import LinkSealing
 import Testing
 
 @testable import LinkShell

@@ -1,7 +1,7 @@
 import NotifyBridge
 import Routing
 import Testing
-import WebPush
+import PushMessages
 
 @testable import PushShell
 

@@ -1,7 +1,6 @@
 import Crypto
-import LinkMessages
-import LinkSealing
 import Linking
+import LinkSealing
 import Routing
 import Testing
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import WebPush
+@testable import PushMessages
 
 /// Keys as text.
 struct KeyTextTests {

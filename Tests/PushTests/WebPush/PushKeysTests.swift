@@ -2,9 +2,8 @@ import Crypto
 import Foundation
 import NotifyJSON
 import Testing
-import WebPush
+@testable import PushMessages
 
-@testable import WebPush
 
 /// Messages of Web Push: those of the specification, those of a real sender, and malformed ones.
 struct PushKeysTests {

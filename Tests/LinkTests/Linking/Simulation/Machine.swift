@@ -1,4 +1,3 @@
-import LinkMessages
 import Linking
 import NotifyTestSupport
 import Routing

@@ -1,4 +1,4 @@
-import LinkMessages
+import Linking
 import NotifyTestSupport
 
 /// A broker, or a cluster of two nodes, as `reference/bridges.md` found them: every acknowledgement is given, and

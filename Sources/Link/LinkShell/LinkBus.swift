@@ -1,0 +1,281 @@
+import Linking
+import NotifyBridge
+import NotifyClient
+import NotifyText
+import Routing
+
+// `NotifyClient` is a module and a type in it, so that its other types cannot be named with the module. Where `Routing`
+// or
+// `LinkMessages` have one of the same name, these names are used.
+typealias BusValue = Value
+typealias BusFields = Fields
+typealias BusEventID = EventID
+typealias BusEvent = Event
+typealias BusLetter = DeadLetter
+
+extension DaemonLink {
+    /// The property `Device` of notifyd; `nil` if it does not say, or its journal cannot be read.
+    func device() async -> String? {
+        let reply = try? await connection.call(.toProperties("Get", [.string("Device")]))
+        guard let first = reply?.arguments.first else { return nil }
+        if case .variant(let value) = first { return value.string }
+        return first.string
+    }
+}
+
+/// Values on their way from notifyd to other devices and back. Structures stay behind: notifyd has none in fields.
+extension Routing.Value {
+    init?(_ value: BusValue) {
+        switch value {
+        case .byte(let number): self = .byte(number)
+        case .boolean(let flag): self = .boolean(flag)
+        case .int16(let number): self = .int16(number)
+        case .uint16(let number): self = .uint16(number)
+        case .int32(let number): self = .int32(number)
+        case .uint32(let number): self = .uint32(number)
+        case .int64(let number): self = .int64(number)
+        case .uint64(let number): self = .uint64(number)
+        case .double(let number): self = .double(number)
+        case .string(let text): self = .string(text)
+        case .objectPath(let text): self = .objectPath(text)
+        case .signature(let text): self = .signature(text)
+        case .array(let elements, let type):
+            let own = elements.compactMap(Routing.Value.init)
+            guard own.count == elements.count else { return nil }
+            self = .array(of: type.signature, own)
+        case .bytes(let bytes): self = .array(of: ValueType.byte.signature, bytes.map(Routing.Value.byte))
+        case .dictionary(let entries, let keys, let values):
+            let pairs = entries.compactMap { entry -> Routing.Value.Pair? in
+                guard let key = Routing.Value(entry.key), let value = Routing.Value(entry.value) else { return nil }
+                return Routing.Value.Pair(key: key, value: value)
+            }
+            guard pairs.count == entries.count else { return nil }
+            // The same entries have the same order each time they are said.
+            let sorted = pairs.sorted { ($0.key.text ?? "").bytes < ($1.key.text ?? "").bytes }
+            self = .dictionary(key: keys.signature, value: values.signature, sorted)
+        case .variant(let inner):
+            guard let own = Routing.Value(inner) else { return nil }
+            self = .variant(own)
+        case .structure: return nil
+        }
+    }
+}
+
+extension BusValue {
+    /// `nil` if a type in it is none of D-Bus.
+    init?(_ value: Routing.Value) {
+        switch value {
+        case .byte(let number): self = .byte(number)
+        case .boolean(let flag): self = .boolean(flag)
+        case .int16(let number): self = .int16(number)
+        case .uint16(let number): self = .uint16(number)
+        case .int32(let number): self = .int32(number)
+        case .uint32(let number): self = .uint32(number)
+        case .int64(let number): self = .int64(number)
+        case .uint64(let number): self = .uint64(number)
+        case .double(let number): self = .double(number)
+        case .string(let text): self = .string(text)
+        case .objectPath(let text): self = .objectPath(text)
+        case .signature(let text): self = .signature(text)
+        case .array(let type, let elements):
+            guard let type = ValueType(signature: type) else { return nil }
+            let bus = elements.compactMap(BusValue.init)
+            guard bus.count == elements.count else { return nil }
+            self = .array(bus, of: type)
+        case .dictionary(let key, let value, let pairs):
+            guard let keys = ValueType(signature: key), let values = ValueType(signature: value) else { return nil }
+            var entries: [BusValue: BusValue] = [:]
+            for pair in pairs {
+                guard let key = BusValue(pair.key), let value = BusValue(pair.value) else { return nil }
+                entries[key] = value
+            }
+            self = .dictionary(entries, keys: keys, values: values)
+        case .variant(let inner):
+            guard let bus = BusValue(inner) else { return nil }
+            self = .variant(bus)
+        }
+    }
+}
+
+/// What notifyd says, as the line takes it.
+extension Linking.Change {
+    /// A row of `Changes`. What cannot be understood is a row that says nothing.
+    ///
+    /// - Parameter place: the name of this device, for people.
+    init(_ row: JournalChange, place: String) {
+        let details = row.details
+        self.init(number: row.number, via: details["via"]?.string ?? "", kind: .other)
+        if row.kind == "start" {
+            let last: UInt64? = details["last"]?.integer()
+            kind = last.map { .start(last: $0) } ?? .other
+            return
+        }
+        guard let topic = try? Topic(row.topic), let source = details["source"]?.string,
+            let id = details["event-id"]?.string
+        else { return }
+        let name = GlobalName(source: source, eventID: id)
+        switch row.kind {
+        case "event": kind = SaidEvent(name, topic, details).map { .event($0) } ?? .other
+        case "outcome", "read":
+            let outcome = details["outcome"]?.string ?? ""
+            guard let form = row.kind == "read" ? .read : SaidClaim.Form(journalOutcome: outcome) else { return }
+            // A claim that another bridge brought says itself where it was.
+            let elsewhere = details["device"]?.string ?? ""
+            kind = .claim(
+                SaidClaim(
+                    name: name, topic: topic, form: form, place: elsewhere.isEmpty ? place : elsewhere,
+                    expires: details["expires"]?.integer()))
+        case "removed":
+            guard details["cause"]?.string == "publisher", let published: Int64 = details["published"]?.integer()
+            else { return }
+            kind = .removal(SaidRemoval(name: name, topic: topic, published: published))
+        default: break
+        }
+    }
+}
+
+extension SaidClaim.Form {
+    /// The claim that an outcome stands for; `nil` if none.
+    fileprivate init?(journalOutcome outcome: String) {
+        switch outcome {
+        case "claimed", "retracted": self = .claimed
+        case "dismissed": self = .dismissed
+        case "withdrawn": self = .withdrawn
+        default: return nil
+        }
+    }
+}
+
+extension SaidEvent {
+    fileprivate init?(_ name: GlobalName, _ topic: Topic, _ details: [String: BusValue]) {
+        guard let published: Int64 = details["published"]?.integer(), let expires: Int64 = details["expires"]?.integer()
+        else { return nil }
+        self.init(
+            name: name, topic: topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
+            fields: Self.fields(details["fields"]),
+            options: Self.fields(details["options"]).filter { PublishRequest.bannerOptions.contains($0.name) },
+            published: published, expires: expires, isRetained: details["retained"]?.boolean ?? false,
+            isSilent: details["silent"]?.string == "publisher", urgency: details["urgency"]?.integer(),
+            outcome: details["outcome"]?.string ?? "")
+    }
+
+    private static func fields(_ value: BusValue?) -> [Field] {
+        (value?.fields ?? [:]).compactMap { name, value in
+            Routing.Value(value).map { Field(name: name, value: $0) }
+        }
+    }
+}
+
+extension ChangesPage {
+    /// A page is short where it is the last one, or where it is as long as a message may be. To ask once more than
+    /// needed costs little.
+    init(_ page: ChangePage, limit: UInt32, place: String) {
+        let bytes = page.rows.reduce(0) { $0 + $1.roughSize }
+        self.init(
+            changes: page.rows.map { Linking.Change($0, place: place) },
+            isLast: page.rows.count < Int(limit) && bytes < 256 << 10)
+    }
+}
+
+extension JournalChange {
+    /// Of its texts in bytes, and of its fields.
+    fileprivate var roughSize: Int {
+        details.reduce(256) { size, entry in
+            size + 64 + (entry.value.string?.utf8.count ?? 0) + (entry.value.entries?.count ?? 0) * 512
+        }
+    }
+}
+
+extension Announced {
+    /// The signal `Event`; `nil` if its topic is none.
+    init?(_ event: BusEvent, of device: Device) {
+        guard let topic = try? Topic(event.topic) else { return nil }
+        let name: GlobalName
+        if let source = event.source, let id = event.eventID {
+            name = GlobalName(source: source, eventID: id)
+        } else {
+            name = GlobalName(device: device, id: event.id.rawValue)
+        }
+        self.init(
+            id: Routing.EventID(event.id.rawValue), name: name, topic: topic, via: event.via ?? "",
+            hasWindow: !event.isClaimed && event.silence == nil && (event.window ?? .zero) > .zero)
+    }
+}
+
+/// What the line asks of notifyd.
+extension PublishRequest {
+    /// The options of `Publish` that only say how a banner looks. All others are what this device says itself. Another
+    /// device may know more of them: what is not known here is left out. An image is a file of another machine.
+    static let bannerOptions: Set<String> = [
+        "actions", "app", "category", "collapse", "desktop-entry", "icon", "progress", "resident", "sound", "timeout",
+        "transient",
+    ]
+
+    /// - Parameter isChannel: whether people whom the user need not know may have said it.
+    func call(isChannel: Bool) -> DaemonCall {
+        var options: [String: BusValue] = [:]
+        for option in self.options where Self.bannerOptions.contains(option.name) {
+            // Nobody else names a file of this machine.
+            if isChannel, option.name == "icon", option.value.text?.utf8.contains(UInt8(ascii: "/")) ?? true {
+                continue
+            }
+            options[option.name] = BusValue(option.value)
+        }
+        options["source"] = .string(name.source)
+        options["event-id"] = .string(name.eventID)
+        options["via"] = .string(via)
+        options["published"] = .int64(published)
+        if let urgency { options["urgency"] = .byte(min(urgency, 2)) }
+        if isRemoval {
+            options["remove"] = .boolean(true)
+        } else {
+            options["ttl"] = .uint32(ttl)
+            if !hasBanner { options["banner"] = .boolean(false) }
+            if isRetained { options["retain"] = .boolean(true) }
+            if let window { options["window"] = .uint32(min(window, 60_000)) }
+        }
+        if isRetained || isRemoval { options["if-newer"] = .boolean(true) }
+        var fields = BusFields()
+        for field in self.fields { fields[field.name] = BusValue(field.value) }
+        return .publish(topic.description, title: title, body: body, fields: fields, options: options)
+    }
+}
+
+extension ClaimRequest {
+    var call: DaemonCall {
+        var options: [String: BusValue] = ["via": .string(via)]
+        if !place.isEmpty { options["device"] = .string(place.limited(toBytes: 64)) }
+        switch form {
+        case .claimed: break
+        case .dismissed: options["dismissed"] = .boolean(true)
+        case .withdrawn: options["withdrawn"] = .boolean(true)
+        case .read: options["read"] = .boolean(true)
+        }
+        if let expires { options["expires"] = .int64(expires) }
+        return .claimNamed(source: name.source, eventID: name.eventID, options: options)
+    }
+}
+
+extension CallResult {
+    init(_ answer: DaemonAnswer) {
+        switch answer {
+        case .done: self = .done
+        case .refusedForNow: self = .refusedForNow
+        case .refused(let error): self = .refused("\(error)")
+        }
+    }
+}
+
+extension String {
+    /// The longest beginning that has at most so many bytes.
+    func limited(toBytes count: Int) -> String {
+        guard utf8.count > count else { return self }
+        var end = startIndex
+        while end < endIndex {
+            let next = index(after: end)
+            guard utf8.distance(from: startIndex, to: next) <= count else { break }
+            end = next
+        }
+        return String(self[..<end])
+    }
+}

@@ -1,0 +1,154 @@
+import Linking
+import Logging
+import Mosquitto
+import Routing
+
+/// How long a payload the broker takes, as far as it has said so or shown it.
+///
+/// A broker of MQTT 5 tells its longest packet, refuses a message, or ends the connection and says why. One of MQTT
+/// 3.1.1 can only end the connection: if it does so soon after it was made, several times, and the longest message
+/// under way is the same each time, that message was too long.
+struct PayloadLimit {
+    /// Bytes of a payload; `nil` while nothing is known.
+    private(set) var bytes: Int?
+    /// What ended connections have shown.
+    private var shown: Int?
+    private var suspect: (bytes: Int, ends: Int)?
+
+    /// Shorter messages end no connection.
+    private static let shortestSuspect = 4096
+    private static let manyEnds = 5
+    private static let soon: Duration = .seconds(10)
+
+    /// A connection was made.
+    ///
+    /// - Parameters:
+    ///   - packet: the longest packet that the broker takes, if it has said so.
+    ///   - topic: bytes of the longest topic.
+    mutating func connected(packet: Int?, topic: Int) {
+        // Two heads of at most 5 bytes, the id of the packet, its properties.
+        let told = packet.map { max(0, $0 - topic - 16) }
+        bytes = [told, shown].compactMap { $0 }.min()
+    }
+
+    /// The broker has refused a message of this length; the connection goes on.
+    mutating func refused(_ count: Int) { bytes = min(bytes ?? .max, count - 1) }
+
+    /// The broker has taken a message of this length.
+    mutating func taken(_ count: Int) {
+        if let suspect, count >= suspect.bytes { self.suspect = nil }
+    }
+
+    /// A connection has ended.
+    ///
+    /// - Parameters:
+    ///   - longest: the length of the longest message that was not acknowledged.
+    ///   - age: how long the connection has lasted.
+    mutating func ended(_ end: ConnectionEnd, longest: Int?, age: Duration) {
+        guard let longest else { return }
+        if end.kind == .messageTooLong { return show(longest) }
+        guard end.isSilent, longest >= Self.shortestSuspect, age < Self.soon else {
+            suspect = nil
+            return
+        }
+        let ends = suspect.map { $0.bytes == longest ? $0.ends : 0 } ?? 0
+        suspect = (longest, ends + 1)
+        if ends + 1 >= Self.manyEnds { show(longest) }
+    }
+
+    private mutating func show(_ count: Int) {
+        shown = min(shown ?? .max, count - 1)
+        suspect = nil
+    }
+}
+
+/// Lets so many messages of a map through a second, and counts the rest.
+struct RateLimit {
+    /// Messages a second.
+    static let perSecond = 10
+    /// Messages at once.
+    static let burst = 100
+    /// Between two tellings of what was dropped.
+    private static let pause: Duration = .seconds(60)
+
+    private var bucket: TokenBucket
+    private var told: Uptime?
+    private var dropped = 0
+
+    init(at now: Uptime) { bucket = TokenBucket(perSecond: Double(Self.perSecond), burst: Self.burst, at: now) }
+
+    mutating func take(at now: Uptime) -> Bool { bucket.take(at: now) }
+
+    /// A message is lost.
+    ///
+    /// - Returns: how many were lost since this was told last; `nil` if it is too early to tell again.
+    mutating func drop(at now: Uptime) -> Int? {
+        dropped += 1
+        guard told.map({ $0 + Self.pause <= now }) ?? true else { return nil }
+        told = now
+        defer { dropped = 0 }
+        return dropped
+    }
+}
+
+/// Tells of messages that do not belong on a line, once for each kind: whoever sends them must not fill the log.
+struct StrangeMessages {
+    private enum Kind: CaseIterable {
+        case forged, malformed, refused, devices
+
+        func count(_ statistics: LinkStatistics) -> Int {
+            switch self {
+            case .forged: statistics.forged
+            case .malformed: statistics.malformed
+            case .refused: statistics.refused
+            case .devices: statistics.devicesRefused
+            }
+        }
+
+        var text: Logger.Message {
+            switch self {
+            case .forged:
+                """
+                Messages on the broker cannot be opened, speak for somebody else, or were moved; they are passed over. Another key, or a \
+                stranger?
+                """
+            case .malformed: "Messages on the broker cannot be read; they are passed over"
+            case .refused: "Somebody on the line says more than is taken at once; the rest is taken later"
+            case .devices:
+                "More devices are on the line, or of one member, than are taken; what the others say is passed over"
+            }
+        }
+    }
+
+    private var told: Set<Kind> = []
+
+    /// Logs what is new.
+    mutating func note(_ statistics: LinkStatistics, line: String, _ logger: Logger) {
+        for kind in Kind.allCases where kind.count(statistics) > 0 && told.insert(kind).inserted {
+            logger.warning(kind.text, metadata: ["line": "\(line)"])
+        }
+    }
+}
+
+/// What this device said last on its stream. The broker sends it to its author too, and then there is nothing to open.
+///
+/// Only what is the same to the last byte is an echo. Everything else under the own name is looked at: somebody has
+/// said it.
+struct Echoes {
+    private static let limit = 64
+
+    private var hashes: [Int] = []
+    /// Where the next one goes when there are as many as may be.
+    private var oldest = 0
+
+    mutating func said(_ payload: [UInt8]) {
+        if hashes.count < Self.limit {
+            hashes.append(payload.hashValue)
+        } else {
+            hashes[oldest] = payload.hashValue
+            oldest = (oldest + 1) % Self.limit
+        }
+    }
+
+    func contains(_ payload: [UInt8]) -> Bool { hashes.contains(payload.hashValue) }
+}

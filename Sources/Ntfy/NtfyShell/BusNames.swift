@@ -1,5 +1,0 @@
-import NotifyClient
-
-// `Routing` has types of the same names.
-typealias BusValue = Value
-typealias BusFields = Fields

@@ -1,4 +1,0 @@
-import NotifyClient
-
-/// The module `Routing` has a type of the same name.
-typealias BusValue = Value
