@@ -155,3 +155,7 @@ struct ButtonRequests: Sendable {
         return request
     }
 }
+
+// `Routing` has types of the same names.
+typealias BusValue = Value
+typealias BusFields = Fields

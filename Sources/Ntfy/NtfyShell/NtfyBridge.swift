@@ -240,6 +240,3 @@ extension NtfyEvent.Field {
     }
 }
 
-// `Routing` has types of the same names.
-typealias BusValue = Value
-typealias BusFields = Fields
