@@ -1,5 +1,5 @@
-import Linking
 import LinkSettings
+import Linking
 import Logging
 import NotifyBridge
 import NotifyClient

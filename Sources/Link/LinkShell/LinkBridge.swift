@@ -1,7 +1,7 @@
 import Credentials
-import Linking
 import LinkSealing
 public import LinkSettings
+import Linking
 import Mosquitto
 public import NotifyBridge
 import NotifyClient

@@ -1,6 +1,6 @@
-import Linking
 import LinkSealing
 import LinkSettings
+import Linking
 import Logging
 import Mapping
 import Mosquitto

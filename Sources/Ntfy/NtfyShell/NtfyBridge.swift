@@ -239,4 +239,3 @@ extension NtfyEvent.Field {
         }
     }
 }
-

@@ -1,8 +1,8 @@
 import NotifyBridge
 import NotifyClient
 import NotifyText
-import Routing
 import PushMessages
+import Routing
 
 /// `org.notifyd.Push1`, for `notifyctl push-endpoint`. systemd/org.notifyd.Push1.xml is its contract.
 extension PushBridge {

@@ -1,5 +1,5 @@
-import Linking
 import LinkSealing
+import Linking
 import Testing
 
 @testable import LinkShell

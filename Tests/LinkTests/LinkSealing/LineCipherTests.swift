@@ -1,6 +1,6 @@
 import Crypto
-import Linking
 import LinkSealing
+import Linking
 import Routing
 import Testing
 

@@ -2,8 +2,8 @@ import Crypto
 import Foundation
 import NotifyJSON
 import Testing
-@testable import PushMessages
 
+@testable import PushMessages
 
 /// Messages of Web Push: those of the specification, those of a real sender, and malformed ones.
 struct PushKeysTests {
