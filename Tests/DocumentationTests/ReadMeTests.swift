@@ -90,4 +90,21 @@ import Testing
             Issue.record("\(unused.package): nothing is installed at \(unused.pattern)")
         }
     }
+
+    /// The library for Swift is packaged as sources: each module that they import has to be with them.
+    @Test func everyModuleThatTheLibraryImportsIsPackaged() throws {
+        let manifest = try Project.text("debian/client/Package.swift")
+        let folders = try Project.text("debian/libnotifyclient-swift-dev.install").matches(of: /(?m)^Sources\S*/)
+            .map { String($0.output) }
+        let modules = Set(folders.compactMap { $0.split(separator: "/").last }.map(String.init))
+        #expect(modules.contains("NotifyClient"))
+        for module in modules { #expect(manifest.contains("name: \"\(module)\""), "\(module) has no target") }
+        for folder in folders {
+            for source in try Project.texts(below: folder, suffix: ".swift") {
+                let imported = source.matches(of: /(?m)^(?:\w+ )?import (\w+)$/).map { String($0.1) }
+                let missing = Set(imported).subtracting(modules).subtracting(["Glibc", "Synchronization"])
+                #expect(missing.isEmpty, "\(folder) imports what is not packaged")
+            }
+        }
+    }
 }
