@@ -155,8 +155,8 @@ make_folder() {
 # Where the kernel gives users no namespaces, units that want them do not start. notifyctl doctor says which sandbox is left.
 namespaces=yes
 if [ -z "$root" ]; then
-    for setting in apparmor_restrict_unprivileged_userns=1 unprivileged_userns_clone=0; do
-        [ "$(cat "/proc/sys/kernel/${setting%=*}" 2> /dev/null)" != "${setting#*=}" ] || namespaces=no
+    for setting in kernel/apparmor_restrict_unprivileged_userns=1 kernel/unprivileged_userns_clone=0 user/max_user_namespaces=0; do
+        [ "$(cat "/proc/sys/${setting%=*}" 2> /dev/null)" != "${setting#*=}" ] || namespaces=no
     done
 fi
 
