@@ -5,7 +5,7 @@ import Testing
 /// The version stands in one place, and what has to repeat it agrees.
 struct VersionTests {
     @Test func theDebianPackagesHaveIt() throws {
-        // Such as "notifyd (0.1.0) bookworm; urgency=medium".
+        // Such as "notifyd (1.0.0) bookworm; urgency=medium".
         let entry = try #require(lines(of: "debian/changelog").first)
         #expect(entry.hasPrefix("notifyd (\(notifydVersion)) "), "debian/changelog begins with: \(entry)")
     }
@@ -22,6 +22,10 @@ struct VersionTests {
         #expect(try lines(of: "python/pyproject.toml").contains("version = \"\(notifydVersion)\""))
         let wheel = "notifyd-\(notifydVersion)-py3-none-any.whl"
         #expect(try lines(of: "python/README.md").contains { $0.contains(wheel) })
+    }
+
+    @Test func theBrowserExtensionHasIt() throws {
+        #expect(try lines(of: "browser/manifest.json").contains("    \"version\": \"\(notifydVersion)\","))
     }
 
     private func lines(of file: String) throws -> [Substring] {
