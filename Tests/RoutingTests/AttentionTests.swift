@@ -28,8 +28,8 @@ struct AttentionTests {
         #expect(open("/post/27", by: ":1.3") == [])
         #expect(open("/post") == ["/post true"], "exactly this topic")
         #expect(open("/") == ["/ true"])
-        #expect(changes(.peerLeft(":1.3")) == [])
-        #expect(changes(.peerLeft(":1.2")) == ["/ false", "/post false", "/post/27 false"])
+        #expect(changes(.peer(":1.3", .left)) == [])
+        #expect(changes(.peer(":1.2", .left)) == ["/ false", "/post false", "/post/27 false"])
     }
 
     @Test mutating func aHiddenScreenDoesNotCount() {

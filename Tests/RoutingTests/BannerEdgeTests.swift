@@ -72,7 +72,7 @@ struct BannerEdgeTests {
         bench.take(.screenOpened(try TopicPrefix("/ask/a"), options, by: ":1.2"))
         let asked = bench.publish("/ask/a")
         let other = bench.publish("/ask/b")
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         let effects = bench.take(.topicClaimed(try TopicPrefix("/ask"), grace: .zero, by: Bench.peer))
         #expect(effects.outcomes == [asked: .claimed, other: .claimed])
     }
@@ -83,7 +83,7 @@ struct BannerEdgeTests {
         options.mode = .ask
         bench.take(.screenOpened(try TopicPrefix("/ask"), options, by: Bench.peer))
         let event = bench.publish("/ask/a")
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         options.mode = .auto
         let screen = bench.router.openScreens[0].id
         #expect(bench.take(.screenUpdated(screen, options, by: Bench.peer)).outcomes == [event: .claimed])

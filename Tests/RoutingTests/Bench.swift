@@ -118,7 +118,7 @@ extension [Effect] {
     }
 
     var closed: [BannerID] {
-        compactMap { if case .closeBanner(let id) = $0 { id } else { nil } }
+        compactMap { if case .keepBanner(.closed(let id)) = $0 { id } else { nil } }
     }
 
     var resolutions: [EventID: Resolution] {

@@ -164,17 +164,17 @@ struct ClaimNamedTests {
             _ = router.handle(claim("\(number)", by: caller), at: start)
             // The bus says it before or after the connection has gone.
             let hasLeft = number == 1
-            if hasLeft { _ = router.handle(.peerLeft(caller), at: start) }
-            _ = router.handle(.identified(caller, as: "bridge", hasLeft: hasLeft), at: start)
+            if hasLeft { _ = router.handle(.peer(caller, .left), at: start) }
+            _ = router.handle(.peer(caller, .identified(as: "bridge", hasLeft: hasLeft)), at: start)
             #expect(router.awaitedClaims.allSatisfy { $0.claim.program == "bridge" })
-            if !hasLeft { _ = router.handle(.peerLeft(caller), at: start) }
+            if !hasLeft { _ = router.handle(.peer(caller, .left), at: start) }
         }
-        _ = router.handle(.identified(":1.4", as: "bridge", hasLeft: false), at: start)
+        _ = router.handle(.peer(":1.4", .identified(as: "bridge", hasLeft: false)), at: start)
         guard case .failure(.limitExceeded) = router.handle(claim("4", by: ":1.4"), at: start).reply else {
             Issue.record("a fourth name of one program is not refused")
             return
         }
-        _ = router.handle(.identified(":1.5", as: "other", hasLeft: false), at: start)
+        _ = router.handle(.peer(":1.5", .identified(as: "other", hasLeft: false)), at: start)
         #expect(router.handle(claim("4", by: ":1.5"), at: start).reply == .success(.verdict(.awaited)))
     }
 
@@ -206,7 +206,7 @@ struct ClaimNamedTests {
         }
         _ = router.handle(.restored(restoration), at: start)
         #expect(router.handle(claim("3"), at: start).reply == .success(.verdict(.awaited)))
-        _ = router.handle(.identified(":1.1", as: "bridge", hasLeft: false), at: start)
+        _ = router.handle(.peer(":1.1", .identified(as: "bridge", hasLeft: false)), at: start)
         guard case .failure(.limitExceeded) = router.handle(claim("4"), at: start).reply else {
             Issue.record("the names of an earlier run do not count")
             return
@@ -216,7 +216,7 @@ struct ClaimNamedTests {
     @Test func allAwaitedEventsCanBeForgotten() {
         var router = router()
         for name in ["1", "2"] { _ = router.handle(claim(name), at: start) }
-        _ = router.handle(.awaitedForgotten, at: start)
+        _ = router.handle(.forgotten([], awaited: true), at: start)
         #expect(router.awaitedCount == 0 && router.awaitedFill == 0)
         #expect(resolutions(router.handle(push("1"), at: start).effects).isEmpty)
     }

@@ -87,23 +87,21 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
 @Suite struct GracesTests {
     @Test func theOldestGraceClaims() throws {
         var graces = Graces()
-        var owners = Owners()
-        let first = graces.begin(try TopicPrefix("/run"), by: ":1.1", in: &owners)
-        _ = graces.begin(.all, by: ":1.2", in: &owners)
+        let first = graces.begin(try TopicPrefix("/run"), by: ":1.1")
+        _ = graces.begin(.all, by: ":1.2")
         #expect(graces.claimant(of: try topic("/run/r1")) == ":1.1")
-        graces.end(first, in: &owners)
+        graces.end(first)
         #expect(graces.claimant(of: try topic("/run/r1")) == ":1.2")
         #expect(graces.claimant(of: try topic("/post/1")) == ":1.2")
     }
 
     @Test func gracesAreCountedByClaimant() throws {
         var graces = Graces()
-        var owners = Owners()
-        let ids = (0..<2).map { _ in graces.begin(.all, by: ":1.1", in: &owners) }
-        #expect(owners[":1.1"].graces == 2)
-        for id in ids + ids { graces.end(id, in: &owners) }
+        let ids = (0..<2).map { _ in graces.begin(.all, by: ":1.1") }
+        #expect(graces.owners[":1.1"].count == 2)
+        for id in ids + ids { graces.end(id) }
         #expect(graces.count == 0)
-        #expect(owners.isEmpty)
+        #expect(graces.owners.isEmpty)
         #expect(graces.index.isEmpty)
     }
 }
@@ -112,62 +110,60 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
     @Test func holdsAreFoundByEventAndByClaimant() {
         var timers = Router.Timers()
         var holds = Holds()
-        var owners = Owners()
         for id: UInt64 in [1, 2] {
             let timer = timers.schedule(.hold(EventID(id)), at: start)
-            holds.add(Holds.Hold(claimant: ":1.1", latency: nil, timer: timer), of: EventID(id), in: &owners)
+            holds.add(Holds.Hold(claimant: ":1.1", latency: nil, timer: timer), of: EventID(id))
         }
         #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(1), EventID(2)])
-        #expect(holds.remove(EventID(1), by: ":1.2", in: &owners) == nil)
-        #expect(holds.remove(EventID(1), by: ":1.1", in: &owners)?.claimant == ":1.1")
-        #expect(holds.remove(EventID(1), by: ":1.1", in: &owners) == nil)
+        #expect(holds.remove(EventID(1), by: ":1.2") == nil)
+        #expect(holds.remove(EventID(1), by: ":1.1")?.claimant == ":1.1")
+        #expect(holds.remove(EventID(1), by: ":1.1") == nil)
         #expect(Array(holds.events(heldBy: ":1.1")) == [EventID(2)])
         let timer = timers.schedule(.hold(EventID(2)), at: start)
-        holds.add(Holds.Hold(claimant: ":1.2", latency: nil, timer: timer), of: EventID(2), in: &owners)
+        holds.add(Holds.Hold(claimant: ":1.2", latency: nil, timer: timer), of: EventID(2))
         #expect(holds[EventID(2)].map(\.claimant) == [":1.1", ":1.2"])
         #expect(holds[EventID(2), ":1.2"]?.timer == timer)
         #expect(holds.count == 2)
-        holds.remove(EventID(2), in: &owners)
+        holds.remove(EventID(2))
         #expect(holds[EventID(2)].isEmpty)
         #expect([":1.1", ":1.2"].allSatisfy { holds.events(heldBy: $0).isEmpty })
-        #expect(holds.count == 0 && owners.isEmpty)
+        #expect(holds.count == 0 && holds.owners.isEmpty)
     }
 }
 
-@Suite struct UndecidedEventsTests {
-    @Test func usageIsCountedInTotalAndBySender() throws {
-        var undecided = UndecidedEvents()
+@Suite struct OwnersTests {
+    @Test func usageIsCountedInTotalAndByProgram() {
         var owners = Owners()
-        let events = [try event(1), try event(2), try event(3, sender: ":1.2")]
-        for event in events { undecided.add(event, in: &owners) }
-        #expect(undecided.total.count == 3)
-        #expect(owners[":1.1"].undecided.count == 2)
-        for event in events { undecided.remove(event, in: &owners) }
-        #expect(undecided.total == Owners.Usage())
-        #expect(owners.isEmpty)
+        for name in [":1.1", ":1.1", ":1.2"] { owners.add(bytes: 10, of: .connection(name)) }
+        for name in [":1.1", ":1.2"] { owners.learn(.identified(as: "chat", hasLeft: false), of: name) }
+        #expect(owners.total == Owners.Usage(count: 3, bytes: 30) && owners[":1.2"] == owners.total)
+        for name in [":1.1", ":1.2"] { owners.learn(.left, of: name) }
+        for name in [":1.1", ":1.1", ":1.2"] { owners.remove(bytes: 10, of: .connection(name)) }
+        #expect(owners.total == Owners.Usage() && owners.isEmpty)
     }
 }
 
-@Suite struct RetractableEventsTests {
-    @Test func theOldestLeavesFirst() throws {
-        var retractable = RetractableEvents()
-        let newer = try event(2)
-        retractable.append(newer)
-        retractable.prepend(try event(1))
-        #expect(retractable.popOldest() == EventID(1))
-        #expect(retractable.bytes == newer.memoryCost)
-        #expect(retractable.popOldest() == EventID(2))
-        #expect(retractable.popOldest() == nil)
+@Suite struct EventsTests {
+    private var events = Events(firstID: EventID(1), oldestID: EventID(1))
+    private var limits = Limits()
+
+    @Test mutating func theOldestRetractableEventLeavesFirst() throws {
+        events.keepRetractable(try event(2))
+        events.keepRetractable(try event(1), isOldest: true)
+        #expect(events.takeOldest(beyond: limits) == nil)
+        limits.retractableEvents = 0
+        #expect(events.takeOldest(beyond: limits) == EventID(1))
+        #expect(events.retractableUsage == Owners.Usage(count: 1, bytes: try event(2).memoryCost))
+        #expect(events.takeOldest(beyond: limits) == EventID(2))
+        #expect(events.takeOldest(beyond: limits) == nil)
     }
 
-    @Test func roomIsLimitedByCountAndBytes() throws {
-        var limits = Limits()
+    @Test mutating func roomForRetractableEventsIsLimitedByCountAndBytes() throws {
         limits.retractableEvents = 2
         limits.retractableBytes = 1_000
-        let retractable = RetractableEvents()
-        #expect(retractable.hasRoom(for: 2, bytes: 1_000, limits: limits))
-        #expect(!retractable.hasRoom(for: 3, bytes: 0, limits: limits))
-        #expect(!retractable.hasRoom(for: 0, bytes: 1_001, limits: limits))
+        #expect(events.hasRoom(for: 2, bytes: 1_000, limits: limits))
+        #expect(!events.hasRoom(for: 3, bytes: 0, limits: limits))
+        #expect(!events.hasRoom(for: 0, bytes: 1_001, limits: limits))
     }
 }
 

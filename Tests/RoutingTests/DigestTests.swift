@@ -69,7 +69,7 @@ struct DigestTests {
         bench.take(.muted(Self.post, for: .seconds(60)))
         bench.publish("/post/1")
         bench.wait(.milliseconds(100))
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         bench.publish("/chat")
         bench.wait(.milliseconds(100))
         #expect(bench.router.owedDigests.isEmpty)
@@ -79,12 +79,12 @@ struct DigestTests {
     func aPauseAndAMuteHaveOneWhereTheConfigurationWantsIt(_ isPause: Bool) {
         var bench = Bench(banners: BannerSettings(digestsPauses: true))
         bench.take(.server(.ready))
-        if isPause { bench.take(.paused(true)) } else { bench.take(.muted(Self.post, for: .seconds(60))) }
+        if isPause { bench.take(.pausedFor(.zero)) } else { bench.take(.muted(Self.post, for: .seconds(60))) }
         let id = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.digest == id)
         #expect(bench.router.owedDigests.map(\.period.topic) == [isPause ? .all : Self.post])
         #expect(bench.router.dueDigests.isEmpty)
-        let end = isPause ? bench.take(.paused(false)) : bench.wait(.seconds(60))
+        let end = isPause ? bench.take(.pausedFor(nil)) : bench.wait(.seconds(60))
         #expect(end.counts == 1)
         let effects = bench.take(.digestsCounted(DigestCount(bench.router.dueDigests, .found(publication()))))
         #expect(effects.announced.map(\.topic) == [DigestTally.topic])
@@ -93,13 +93,13 @@ struct DigestTests {
 
     @Test func whatAPauseOwesIsDroppedWithTheSetting() throws {
         var bench = Bench(banners: BannerSettings(digestsPauses: true))
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         let table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         bench.take(.reconfigured(table, BannerSettings(), ScreenSettings()))
         #expect(bench.router.owedDigests.isEmpty)
-        #expect(bench.take(.paused(false)).counts == 0)
+        #expect(bench.take(.pausedFor(nil)).counts == 0)
     }
 
     @Test func theEndOfTheScheduleAsksForACountAndThePublishedDigestIsOwedNoMore() {
@@ -203,10 +203,10 @@ struct DigestTests {
         var (bench, _) = bench()
         bench.take(.scheduled([]))
         let due = bench.router.dueDigests
-        #expect(bench.take(.paused(true)).counts == 0)
+        #expect(bench.take(.pausedFor(.zero)).counts == 0)
         let outdated = bench.take(.digestsCounted(DigestCount(due, .found(publication()))))
         #expect(outdated.announced.isEmpty && outdated.counts == 0)
-        #expect(bench.take(.paused(false)).counts == 1)
+        #expect(bench.take(.pausedFor(nil)).counts == 1)
         let again = bench.take(.digestsCounted(DigestCount(due, .found(publication()))))
         #expect(again.announced.count == 1)
     }

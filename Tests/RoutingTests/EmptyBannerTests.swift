@@ -30,7 +30,7 @@ import Testing
     private mutating func handle(_ happening: Happening) -> [Effect] { router.handle(happening, at: now) }
 
     private func closes(_ effects: [Effect]) -> [UInt32] {
-        effects.compactMap { if case .closeBanner(let id) = $0 { id.rawValue } else { nil } }
+        effects.compactMap { if case .keepBanner(.closed(let id)) = $0 { id.rawValue } else { nil } }
     }
 
     @Test mutating func itGoesWhenTheLastEventIsClaimed() {
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test mutating func itGoesWhenTheLastEventIsMuted() {
-        _ = handle(.paused(true))
+        _ = handle(.pausedFor(.zero))
         time += 30_000_000
         let effects = handle(.timerFired)
         #expect(closes(effects) == [9])

@@ -44,6 +44,6 @@ struct HoldStepTests {
     @Test func leavingIsAStep() {
         var (bench, _) = held()
         bench.pass(.milliseconds(20))
-        #expect(steps(bench.take(.peerLeft(Self.holder))) == [record(.left, after: 30)])
+        #expect(steps(bench.take(.peer(Self.holder, .left))) == [record(.left, after: 30)])
     }
 }

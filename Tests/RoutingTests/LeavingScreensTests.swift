@@ -17,7 +17,7 @@ struct LeavingScreensTests {
             }
         }
         for number in 0..<Self.limits.events { bench.publish("/ask/\(number)") }
-        return ContinuousClock().measure { _ = bench.take(.peerLeft(":1.0")) }
+        return ContinuousClock().measure { _ = bench.take(.peer(":1.0", .left)) }
     }
 
     /// The questions of the others are looked through once an event, not once a screen and event, which took 100 times

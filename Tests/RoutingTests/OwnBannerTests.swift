@@ -104,7 +104,7 @@ struct OwnBannerTests {
 
     @Test mutating func whatHoldsBannersBackMutesItAndADigestTellsOfIt() {
         bench = Bench(banners: BannerSettings(digestsPauses: true))
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         let id = publish()
         let resolution = bench.wait(.milliseconds(100)).resolutions[id]
         #expect(resolution?.outcome == .muted)
@@ -126,7 +126,7 @@ struct OwnBannerTests {
         bench = Bench([
             try! Route(pattern: TopicPattern("/alarm/{id}"), window: .milliseconds(100), breaksThrough: true)
         ])
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         let id = publish("/alarm/1")
         let resolution = bench.wait(.milliseconds(100)).resolutions[id]
         #expect(resolution?.outcome == .shown)

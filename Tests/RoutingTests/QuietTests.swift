@@ -52,9 +52,9 @@ struct QuietTests {
         bench.take(.pausedFor(.zero))
         bench.wait(.seconds(3600))
         #expect(bench.router.quiet == [Quiet(.all, .paused, ends: nil)])
-        #expect(bench.take(.paused(true)).quietChanges == 0)
-        #expect(bench.take(.paused(false)).quietChanges == 1)
-        #expect(bench.take(.paused(false)).quietChanges == 0)
+        #expect(bench.take(.pausedFor(.zero)).quietChanges == 0)
+        #expect(bench.take(.pausedFor(nil)).quietChanges == 1)
+        #expect(bench.take(.pausedFor(nil)).quietChanges == 0)
     }
 
     // MARK: The desktop
@@ -92,14 +92,14 @@ struct QuietTests {
     @Test func aPauseComesBeforeTheDesktopAndHoldsBackWhatIsCriticalToo() {
         var bench = Bench()
         bench.take(.desktopQuiet(true))
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         bench.take(.muted(post, for: .seconds(60)))
         #expect(bench.router.quiet.map(\.cause) == [.paused, .desktop, .muted])
         var critical = PublishOptions()
         critical.urgency = .critical
         let id = bench.publish("/chat", options: critical)
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.quiet?.cause == .paused)
-        bench.take(.paused(false))
+        bench.take(.pausedFor(nil))
         let muted = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[muted]?.quiet?.cause == .muted)
         // Nobody but the desktop ends it.
@@ -185,8 +185,8 @@ struct QuietTests {
         bench.take(.scheduled([schedule(.all), schedule(post, ends: 90)]))
         #expect(bench.router.quiet.map(\.topic) == [.all])
         // The pause has its own end.
-        bench.take(.paused(true))
-        bench.take(.paused(false))
+        bench.take(.pausedFor(.zero))
+        bench.take(.pausedFor(nil))
         #expect(bench.router.quiet.map(\.topic) == [.all])
         bench.take(.scheduled([]))
         #expect(bench.router.liftedSchedules.isEmpty)

@@ -196,6 +196,11 @@ extension [Effect] {
     }
 
     fileprivate var forgotten: [BannerID] {
-        compactMap { if case .keepBanner(.gone(let id)) = $0 { id } else { nil } }
+        compactMap { effect in
+            switch effect {
+            case .keepBanner(.gone(let id)), .keepBanner(.closed(let id)): id
+            default: nil
+            }
+        }
     }
 }

@@ -89,7 +89,7 @@ struct RestoringTests {
         var options = ScreenOptions()
         options.mode = .ask
         bench.take(.screenOpened(try TopicPrefix("/post"), options, by: ":1.9"))
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         let ids = (0..<2).map { _ in bench.publish("/post/1") }
         bench.take(.passed(ids[1], by: ":1.9"))
         #expect(bench.take(.stored(except: ids)).outcomes.isEmpty)

@@ -18,7 +18,7 @@ struct ServerActivationTests {
     @Test mutating func nothingIsStartedForWhatIsClaimedOrMuted() {
         let claimed = bench.publish("/post/1")
         #expect(bench.take(.claimed(claimed, by: Bench.peer)).starts == 0)
-        bench.take(.paused(true))
+        bench.take(.pausedFor(.zero))
         bench.publish("/post/2")
         #expect(bench.wait(.milliseconds(100)).starts == 0)
     }

@@ -41,7 +41,7 @@ struct SeveralHoldersTests {
         _ = hold(by: ":1.4", within: .seconds(3))
         #expect(bench.wait(.milliseconds(500)).banners.isEmpty)
         #expect(bench.take(.released(id, by: ":1.4")).banners.isEmpty)
-        #expect(bench.take(.peerLeft(":1.3")).banners.map(\.newest.id) == [id])
+        #expect(bench.take(.peer(":1.3", .left)).banners.map(\.newest.id) == [id])
         #expect(hold(by: ":1.5") == .recorded, "it has gone to the server")
     }
 

@@ -1,21 +1,10 @@
 import Journal
 import Routing
 
-/// The tables of the journal that are replaced together.
-struct ReplacedTables: OptionSet {
-    let rawValue: UInt8
-
-    static let quiet = Self(rawValue: 1)
-    static let snoozes = Self(rawValue: 2)
-    static let digests = Self(rawValue: 4)
-    static let awaited = Self(rawValue: 8)
-    static let all: Self = [.quiet, .snoozes, .digests, .awaited]
-}
-
 /// What is still to be written and announced, and what was announced last.
 struct News {
     /// The tables of the journal that are out of date.
-    var unwritten: ReplacedTables = []
+    var unwritten: Tables = []
     /// Whether a change of the pause, the mutes or the lifted schedules is not announced yet. It is written first.
     var isQuietUnannounced = false
     /// Whether a change of `Degraded` is not announced yet.
@@ -34,7 +23,7 @@ extension Daemon {
     /// yet.
     ///
     /// - Returns: the tables that are to be written.
-    func recordTables() -> ReplacedTables {
+    func recordTables() -> Tables {
         guard !news.unwritten.isEmpty, isRestored, storage.isWritable else { return [] }
         let (tables, clock, records) = (news.unwritten, clock, RecordBuilder(server: nil))
         news.unwritten = []
@@ -52,7 +41,7 @@ extension Daemon {
     }
 
     /// Called after a commit. What could not be written is written later.
-    func keepUnwritten(_ tables: ReplacedTables) {
+    func keepUnwritten(_ tables: Tables) {
         if !storage.isWritable { news.unwritten.formUnion(tables) }
     }
 }
@@ -66,11 +55,6 @@ extension Daemon {
             let until = quiet.ends.map { (clock.moment($0) + 500) / 1000 * 1000 } ?? 0
             return (quiet.topic.description, until, quiet.cause.rawValue)
         }
-    }
-
-    func markQuietChanged() {
-        news.unwritten.insert(.quiet)
-        news.isQuietUnannounced = true
     }
 
     /// Called after a commit.

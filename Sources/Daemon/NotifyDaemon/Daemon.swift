@@ -227,20 +227,22 @@ final class Daemon {
                 jobs.marks.add(topic, upTo: last, by: claimant, as: form, owner: host.owner(of: claimant))
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
-            case .changed(.quiet): markQuietChanged()
-            case .changed(.digests): news.unwritten.insert(.digests)
+            case .changed(let tables):
+                news.unwritten.formUnion(tables)
+                if tables.contains(.quiet) { news.isQuietUnannounced = true }
             case .countDigests: jobs.digests.begin()
-            case .changed(.snoozes): news.unwritten.insert(.snoozes)
             case .noteClaim(let id, var claim):
                 claim.program = program(of: claim.claimant, claiming: id)
                 storage.append(.claimed(id, claim))
             case .showBanner(let request): outbox.append(.show(request))
             case .startServer: server.start()
-            case .closeBanner(let id): outbox.append(.close(id))
             case .keepBanner(.up(let id, let first, let isSummary)):
                 let entry = records.record(id, first: first, isSummary: isSummary, at: server.identity)
                 if let entry { storage.append(entry) }
             case .keepBanner(.gone(let id)): storage.append(.bannerGone(id.rawValue))
+            case .keepBanner(.closed(let id)):
+                storage.append(.bannerGone(id.rawValue))
+                outbox.append(.close(id))
             case .keepBanner(.allGone): storage.append(.allBannersGone)
             case .relayAction(let event, let action):
                 outbox.append(.relay(event, action: action, token: server.takeActivationToken()))

@@ -30,18 +30,18 @@ struct AwaitedClaims {
             self.owner = owner
             bytes = awaited.claim.memoryCost
         }
-
-        var share: Owners.Share { Owners.Share(awaited: Owners.Usage(count: 1, bytes: bytes)) }
     }
 
     private var entries: [EventName: Entry] = [:]
-    /// The memory cost of all.
-    private(set) var bytes = 0
+    /// Whose they are, and their memory cost.
+    private(set) var owners = Owners()
     /// Claims whose events have come since the last `stored`, in case those cannot be stored.
     private var taken: [(entry: Entry, event: EventID)] = []
 
     var isEmpty: Bool { entries.isEmpty }
     var count: Int { entries.count }
+    /// The memory cost of all.
+    var bytes: Int { owners.total.bytes }
     var hasTaken: Bool { !taken.isEmpty }
     var all: [AwaitedClaim] { entries.values.map(\.awaited) }
 
@@ -50,47 +50,43 @@ struct AwaitedClaims {
     func timer(of name: EventName) -> Router.Timers.LifetimeID? { entries[name]?.timer }
 
     mutating func insert(
-        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, of owner: Owner, in owners: inout Owners
+        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, of owner: Owner
     ) {
-        insert(Entry(awaited, timer, of: owner), &owners)
+        insert(Entry(awaited, timer, of: owner))
     }
 
-    private mutating func insert(_ entry: Entry, _ owners: inout Owners) {
+    private mutating func insert(_ entry: Entry) {
         guard entries.updateValue(entry, forKey: entry.awaited.claim.name) == nil else { return }
-        bytes += entry.bytes
-        owners.add(entry.share, of: entry.owner)
+        owners.add(bytes: entry.bytes, of: entry.owner)
     }
 
     /// Changes a claim, which still counts for the same owner.
     mutating func update(
-        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, in owners: inout Owners
+        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID
     ) {
         guard let entry = entries[awaited.claim.name] else { return }
         let changed = Entry(awaited, timer, of: entry.owner)
-        bytes += changed.bytes - entry.bytes
         entries[awaited.claim.name] = changed
-        owners.add(changed.share, of: entry.owner)
-        owners.remove(entry.share, of: entry.owner)
+        owners.add(bytes: changed.bytes, of: entry.owner)
+        owners.remove(bytes: entry.bytes, of: entry.owner)
     }
 
-    mutating func remove(_ name: EventName, in owners: inout Owners) -> AwaitedClaim? {
-        removeEntry(name, &owners)?.awaited
+    mutating func remove(_ name: EventName) -> AwaitedClaim? {
+        removeEntry(name)?.awaited
     }
 
-    mutating func removeAll(in owners: inout Owners) {
-        for entry in entries.values { owners.remove(entry.share, of: entry.owner) }
-        (entries, bytes) = ([:], 0)
+    mutating func removeAll() {
+        for name in entries.keys { _ = removeEntry(name) }
     }
 
     /// Removes the claim of an event that has come.
-    mutating func take(_ name: EventName, for event: EventID, in owners: inout Owners) {
-        if let entry = removeEntry(name, &owners) { taken.append((entry, event)) }
+    mutating func take(_ name: EventName, for event: EventID) {
+        if let entry = removeEntry(name) { taken.append((entry, event)) }
     }
 
-    private mutating func removeEntry(_ name: EventName, _ owners: inout Owners) -> Entry? {
+    private mutating func removeEntry(_ name: EventName) -> Entry? {
         guard let entry = entries.removeValue(forKey: name) else { return nil }
-        bytes -= entry.bytes
-        owners.remove(entry.share, of: entry.owner)
+        owners.remove(bytes: entry.bytes, of: entry.owner)
         return entry
     }
 
@@ -102,17 +98,20 @@ struct AwaitedClaims {
     /// Puts back the claims of events that could not be stored. A timer that fired meanwhile is due again.
     ///
     /// - Returns: the names of these claims.
-    mutating func putBack(_ unstored: Set<EventID>, in owners: inout Owners) -> [EventName] {
+    mutating func putBack(_ unstored: Set<EventID>) -> [EventName] {
         let back = taken.filter { unstored.contains($0.event) }.map(\.entry)
         taken = []
-        for entry in back where entries[entry.awaited.claim.name] == nil { insert(entry, &owners) }
+        for entry in back where entries[entry.awaited.claim.name] == nil { insert(entry) }
         return back.map(\.awaited.claim.name)
     }
 
     // MARK: Owners
 
-    /// Notes the program of a connection with its claims.
-    func note(_ program: String, of connection: String) {
+    /// The program of a connection is noted with its claims. They are not written again for that.
+    mutating func learn(_ news: PeerNews, of connection: String) {
+        let hasClaims = owners.shares[.connection(connection)] != nil
+        owners.learn(news, of: connection)
+        guard hasClaims, case .identified(let program?, _) = news else { return }
         for entry in entries.values where entry.owner == .connection(connection) {
             entry.awaited.claim.program = program
         }
@@ -122,25 +121,25 @@ struct AwaitedClaims {
     /// because each time all claims are looked through.
     ///
     /// - Returns: the lost claims.
-    mutating func makeRoom(for added: Int, limits: Limits, in owners: inout Owners) -> [AwaitedClaim] {
+    mutating func makeRoom(for added: Int, limits: Limits) -> [AwaitedClaim] {
         var lost: [AwaitedClaim] = []
-        while count >= limits.awaited || bytes + added > limits.awaitedBytes, let owner = largest(owners) {
+        while count >= limits.awaited || bytes + added > limits.awaitedBytes, let owner = largest {
             let own = entries.values.filter { owners.current($0.owner) == owner }.map(\.awaited).sorted { left, right in
                 left.expires == right.expires
                     ? left.claim.origin.precedes(right.claim.origin) : left.expires < right.expires
             }
             for awaited in own.prefix(max(1, own.count / 16)) {
                 lost.append(awaited)
-                _ = removeEntry(awaited.claim.name, &owners)
+                _ = removeEntry(awaited.claim.name)
             }
         }
         return lost
     }
 
-    private func largest(_ owners: Owners) -> Owner? {
-        owners.shares.filter { $0.value.awaited.count > 0 }.max { left, right in
-            left.value.awaited.bytes == right.value.awaited.bytes
-                ? right.key.precedes(left.key) : left.value.awaited.bytes < right.value.awaited.bytes
+    private var largest: Owner? {
+        owners.shares.max { left, right in
+            left.value.bytes == right.value.bytes
+                ? right.key.precedes(left.key) : left.value.bytes < right.value.bytes
         }?.key
     }
 }
@@ -309,9 +308,9 @@ extension Router {
         } catch .unknownEvent {
             // The name of an event that was removed or forgotten is known, but there is nothing to claim.
         }
-        try requireKnown(id)
+        try events.requireKnown(id)
         guard remembers(id) else {
-            statistics.recordedClaims += 1
+            output.statistics.recordedClaims += 1
             note(.named, of: id, by: claim.claimant, .recorded, age: age, at: now)
             return .recorded
         }
@@ -333,27 +332,27 @@ extension Router {
             // It still counts for who made the first one.
             merged.claim.program = earlier.claim.program
             let timer = timers.schedule(.awaited(claim.name), at: merged.expires)
-            names.awaited.update(merged, timer, in: &owners)
-            return effects.append(.keepAwaited(merged))
+            names.awaited.update(merged, timer)
+            return output.append(.keepAwaited(merged))
         }
         try checkRoom(for: claim)
         var kept = AwaitedClaim(claim, until: expires)
-        kept.claim.program = owners.program(of: claim.claimant)
+        kept.claim.program = names.awaited.owners.program(of: claim.claimant)
         insertAwaited(kept, of: .connection(claim.claimant))
-        effects.append(.keepAwaited(kept))
+        output.append(.keepAwaited(kept))
     }
 
     /// A full table refuses nobody: the program that fills it loses claims.
     private mutating func insertAwaited(_ kept: AwaitedClaim, of owner: Owner) {
-        for lost in names.awaited.makeRoom(for: kept.claim.memoryCost, limits: limits, in: &owners) {
-            effects.append(.dropAwaited(lost.claim.origin))
+        for lost in names.awaited.makeRoom(for: kept.claim.memoryCost, limits: limits) {
+            output.append(.dropAwaited(lost.claim.origin))
         }
         let timer = timers.schedule(.awaited(kept.claim.name), at: kept.expires)
-        names.awaited.insert(kept, timer, of: owner, in: &owners)
+        names.awaited.insert(kept, timer, of: owner)
     }
 
     private func checkRoom(for claim: NamedClaim) throws(Refusal) {
-        let usage = owners[claim.claimant].awaited
+        let usage = names.awaited.owners[claim.claimant]
         let advice = "whose events have not come; wait until some have come or their time is over"
         if usage.count >= limits.awaitedPerProgram {
             throw .limitExceeded(
@@ -364,14 +363,6 @@ extension Router {
                 "bytes of awaited events of one program: with this name yours would be more than "
                     + "\(limits.awaitedBytesPerProgram); \(usage.count) are claimed already \(advice)")
         }
-    }
-
-    /// What the connection has counts for its program from now on. What it claimed before is not written again for
-    /// that.
-    mutating func identify(_ name: String, as program: String?, hasLeft: Bool) {
-        let share = owners.identify(name, as: program, hasLeft: hasLeft)
-        guard share.awaited.count > 0, let program else { return }
-        names.awaited.note(program, of: name)
     }
 
     /// The claim of an event that comes now.
@@ -392,22 +383,22 @@ extension Router {
 
     /// The event of an awaited claim has come, and is announced. It may still turn out that it cannot be stored.
     mutating func endAwait(of claim: NamedClaim, for id: EventID) {
-        names.awaited.take(claim.name, for: id, in: &owners)
-        effects.append(.dropAwaited(claim.origin))
+        names.awaited.take(claim.name, for: id)
+        output.append(.dropAwaited(claim.origin))
     }
 
     mutating func restore(_ restored: Restoration.Remembered<NamedClaim>, at now: Now) {
         let claim = restored.subject
         guard names.awaited[claim.name] == nil else { return }
-        guard restored.left > .zero else { return effects.append(.dropAwaited(claim.origin)) }
+        guard restored.left > .zero else { return output.append(.dropAwaited(claim.origin)) }
         let expires = now.uptime + restored.left
         insertAwaited(AwaitedClaim(claim, until: expires), of: .program(claim.program))
     }
 
     /// Its time is over, or it must not have an effect.
     mutating func dropAwaited(_ name: EventName) {
-        guard let dropped = names.awaited.remove(name, in: &owners) else { return }
-        effects.append(.dropAwaited(dropped.claim.origin))
+        guard let dropped = names.awaited.remove(name) else { return }
+        output.append(.dropAwaited(dropped.claim.origin))
     }
 
     /// Whether a table holds more than a quarter of what one program may have. From then on the shell has to know the
@@ -415,8 +406,8 @@ extension Router {
     /// It changes nothing; it is `mutating` as `remembersInPlace` is.
     public var isCrowded: Bool {
         mutating get {
-            undecided.total.count > limits.undecidedEventsPerProgram / 4
-                || undecided.total.bytes > limits.undecidedBytesPerProgram / 4
+            events.undecided.total.count > limits.undecidedEventsPerProgram / 4
+                || events.undecided.total.bytes > limits.undecidedBytesPerProgram / 4
                 || names.awaited.count > limits.awaitedPerProgram / 4
                 || names.awaited.bytes > limits.awaitedBytesPerProgram / 4
                 || screens.holds.count > limits.holdsPerProgram / 4
@@ -425,13 +416,11 @@ extension Router {
         }
     }
 
-    mutating func forgetAwaited() { names.awaited.removeAll(in: &owners) }
-
     /// Events that could not be stored are awaited again.
     mutating func awaitAgain(_ unstored: Set<EventID>) {
-        for name in names.awaited.putBack(unstored, in: &owners) {
+        for name in names.awaited.putBack(unstored) {
             guard let kept = names.awaited[name] else { continue }
-            names.awaited.update(kept, timers.schedule(.awaited(name), at: kept.expires), in: &owners)
+            names.awaited.update(kept, timers.schedule(.awaited(name), at: kept.expires))
         }
     }
 }

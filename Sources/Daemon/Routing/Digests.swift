@@ -149,7 +149,8 @@ extension Router {
     private func digestPeriod(of quiet: Quiet) -> ActiveSchedule.Period? {
         switch quiet.cause {
         case .schedule: quietPeriods.digestPeriod(at: quiet.topic)
-        case .paused, .muted, .desktop: bannerSettings.digestsPauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
+        case .paused, .muted, .desktop:
+            settings.banners.digestsPauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
         }
     }
 
@@ -196,17 +197,17 @@ extension Router {
             quietPeriods.digests.isUnchecked = false
             // The configuration does not want these any more.
             for period in quietPeriods.digests.owed.keys
-            where quietPeriods.isOnWithoutDigest(period) || period.isPause && !bannerSettings.digestsPauses {
+            where quietPeriods.isOnWithoutDigest(period) || period.isPause && !settings.banners.digestsPauses {
                 quietPeriods.digests.remove(period)
             }
             if !quietPeriods.digests.isCounting, !dueDigests.isEmpty {
                 quietPeriods.digests.isCounting = true
-                effects.append(.countDigests)
+                output.append(.countDigests)
             }
         }
         if quietPeriods.digests.hasChanged {
             quietPeriods.digests.hasChanged = false
-            effects.append(.changed(.digests))
+            output.append(.changed(.digests))
         }
     }
 }

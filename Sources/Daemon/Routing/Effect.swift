@@ -10,8 +10,6 @@ public enum Effect: Sendable {
     indirect case showBanner(BannerRequest)
     /// Ask the bus to start a notification server.
     case startServer
-    /// Ask the notification server to close a banner.
-    case closeBanner(BannerID)
     /// Keep what has changed about the banners that are up.
     case keepBanner(BannerChange)
     /// Announce whether a screen that suppresses stands at exactly this topic (signal `ScreensChanged`).
@@ -34,7 +32,7 @@ public enum Effect: Sendable {
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep what the router says of a table now.
-    case changed(ChangedTable)
+    case changed(Tables)
     /// Count what `Router.dueDigests` held back, and hand in `digestsCounted`.
     case countDigests
     /// Hand in `timerFired` at these moments. Each replaces the one asked for before on its clock; `nil`: that one
@@ -42,14 +40,22 @@ public enum Effect: Sendable {
     case armTimer(Instant?, lifetimes: Uptime?)
 }
 
-/// A table that is kept as a whole.
-public enum ChangedTable: Sendable {
-    /// `Router.quiet`. It is announced too.
-    case quiet
-    /// `Router.owedDigests`.
-    case digests
+/// Tables that are kept as a whole.
+public struct Tables: OptionSet, Sendable {
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// `Router.quiet` and `liftedSchedules`. They are announced too.
+    public static let quiet = Self(rawValue: 1)
     /// `Router.snoozed`.
-    case snoozes
+    public static let snoozes = Self(rawValue: 2)
+    /// `Router.owedDigests`.
+    public static let digests = Self(rawValue: 4)
+    /// `Router.awaitedClaims`. There may be many, so usually only what has changed is kept.
+    public static let awaited = Self(rawValue: 8)
+    /// All of them.
+    public static let all: Self = [.quiet, .snoozes, .digests, .awaited]
 }
 
 /// A change of the banners that are up.
@@ -58,6 +64,8 @@ public enum BannerChange: Sendable {
     case up(BannerID, first: EventID, isSummary: Bool)
     /// No banner has this number any more.
     case gone(BannerID)
+    /// The same, and the notification server is to close it.
+    case closed(BannerID)
     /// No banner is up: the server is gone.
     case allGone
 }

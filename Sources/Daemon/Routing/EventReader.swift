@@ -83,7 +83,7 @@ extension Router {
             .completed(let id, _), .released(let id, _), .withdrawn(let id, _), .passed(let id, _),
             .snoozed(let id, _, _):
             !events.contains(id)
-        case .topicClaimed, .markedRead: unrestored > 0
+        case .topicClaimed, .markedRead: events.unrestored > 0
         case .published, .claimedNamed, .claimedCold, .screenOpened, .screenUpdated, .screenClosed, .pausedFor, .muted,
             .digestsCounted:
             false
@@ -110,7 +110,7 @@ extension Router {
         guard let cold = try cold(id, at: now, reader) else { return nil }
         switch cold.state {
         case .shown: recall(cold, at: now)
-        case .unseen: effects.append(.read(id, by: claimant, from: place))
+        case .unseen: output.append(.read(id, by: claimant, from: place))
         case .undecided, .decided: break
         }
         return cold.age
@@ -119,7 +119,7 @@ extension Router {
     /// Takes in all that is undecided or shown at or below a topic.
     mutating func load(_ topic: TopicPrefix, at now: Now, _ reader: some EventReader) throws(Refusal) {
         try restoreBanners(at: now, reader)
-        if unrestored > 0 { restore(try reader.undecided(topic), at: now) }
+        if events.unrestored > 0 { restore(try reader.undecided(topic), at: now) }
     }
 
     mutating func restoreBanners(at now: Now, _ reader: some EventReader) throws(Refusal) {
@@ -150,7 +150,7 @@ extension Router {
                 }
             }
         }
-        if let claim = awaitedClaim(of: nextID, origin), !reader.permits(claim, at: publication.topic) {
+        if let claim = awaitedClaim(of: events.nextID, origin), !reader.permits(claim, at: publication.topic) {
             dropAwaited(claim.name)
         }
     }
@@ -167,14 +167,14 @@ extension Router {
     }
 
     private func stored(_ origin: Origin, _ reader: some EventReader) throws(Refusal) -> EventID? {
-        if let id = names.ownID(origin), id < nextID, try isUnnamed(id, reader) { return id }
+        if let id = names.ownID(origin), id < events.nextID, try isUnnamed(id, reader) { return id }
         return try reader.event(named: origin)
     }
 
     /// The name of an event that has not come. One that this device publishes without source and event-id gets a later
     /// id.
     public func name(of origin: Origin) -> EventName {
-        guard let id = names.ownID(origin), id >= nextID else { return .origin(origin) }
+        guard let id = names.ownID(origin), id >= events.nextID else { return .origin(origin) }
         return .own(id)
     }
 
@@ -198,7 +198,7 @@ extension Router {
     /// accepted.
     private func requireGivenName(_ origin: Origin) throws(Refusal) {
         guard names.isOwn(origin) else { return }
-        if let id = names.ownID(origin), id < nextID { return }
+        if let id = names.ownID(origin), id < events.nextID { return }
         throw .invalidEvent(
             "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is no event "
                 + "of it: names of this device are given by it; leave out both options, or choose another source")

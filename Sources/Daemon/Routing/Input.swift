@@ -29,8 +29,8 @@ public enum Call: Sendable {
     case screenUpdated(ScreenID, ScreenOptions, by: String)
     /// The owner of a screen closes it.
     case screenClosed(ScreenID, by: String)
-    /// Pauses banners for a time; zero: until `paused(false)`.
-    case pausedFor(Duration)
+    /// Pauses banners for a time; zero: until further notice; `nil`: the pause ends.
+    case pausedFor(Duration?)
     /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules
     /// until they begin again.
     case muted(TopicPrefix, for: Duration)
@@ -47,18 +47,11 @@ public enum Happening: Sendable {
     /// Undecided events, values and global ids of an earlier run. Events may come in portions between other inputs.
     /// Values and global ids come before the first input that depends on them.
     case restored(Restoration)
-    /// No event is awaited any longer. The shell empties the table of the journal itself.
-    case awaitedForgotten
-    /// The program of a connection is known, or cannot be told (`nil`). What the connection has counts for it, also
-    /// what it has left behind.
-    case identified(String, as: String?, hasLeft: Bool)
-    /// A connection left the bus.
-    case peerLeft(String)
+    /// There is news of a connection, which has this unique name.
+    case peer(String, PeerNews)
     /// The session was locked or became idle (false), or is in use again (true).
     case attentionChanged(isWatched: Bool)
 
-    /// Pauses banners until further notice, or ends the pause.
-    case paused(Bool)
     /// These are all the schedules that are on now.
     case scheduled([ActiveSchedule])
     /// The desktop's own “do not disturb” is on, or off again.
@@ -67,8 +60,8 @@ public enum Happening: Sendable {
     /// The events published so far are in the journal, except some that could not be written. Those were not announced,
     /// and count as never published.
     case stored(except: [EventID])
-    /// Decided events were deleted from the journal.
-    case forgotten([EventID])
+    /// Decided events were deleted from the journal. With `awaited`, no event is awaited any longer.
+    case forgotten([EventID], awaited: Bool = false)
     /// The timer fired. It may fire early: only due timers have an effect.
     case timerFired
 
@@ -87,6 +80,15 @@ public enum Happening: Sendable {
 
     /// The configuration has changed. Open windows keep their deadlines.
     case reconfigured(RouteTable, BannerSettings, ScreenSettings)
+}
+
+/// What is learned of a connection.
+public enum PeerNews: Sendable {
+    /// Its program, or that it cannot be told (`nil`). What the connection has counts for it, also what it has left
+    /// behind.
+    case identified(as: String?, hasLeft: Bool)
+    /// It left the bus.
+    case left
 }
 
 /// The state of the notification server.

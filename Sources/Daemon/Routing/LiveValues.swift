@@ -85,24 +85,24 @@ extension Router {
         if !options.ifNewer, let last, last.published >= published {
             published = last.published == .max ? .max : last.published + 1
         }
-        let version = ValueVersion(published: published, id: nextID, origin: options.origin)
+        let version = ValueVersion(published: published, id: events.nextID, origin: options.origin)
         return (version, options.ifNewer && last.map { !version.isNewer(than: $0, on: names.device) } ?? false)
     }
 
     mutating func acceptRemoval(_ publication: Publication, at now: Now) -> EventID {
         let (version, isOutdated) = version(of: publication, at: now)
-        let id = takeID()
-        statistics.published += 1
+        let id = events.takeID()
+        output.statistics.published += 1
         names.deduplicator.record(publication.options.origin, as: id, at: now.uptime)
         let removal = ValueRemoval(
             id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,
             cause: .publisher)
         if isOutdated {
-            effects.append(.remove(removal, leaving: nil, isNews: false))
+            output.append(.remove(removal, leaving: nil, isNews: false))
         } else {
             let hadValue = values.remove(publication.topic) != nil
             remember(removal, version, at: now)
-            effects.append(.remove(removal, leaving: version, isNews: hadValue))
+            output.append(.remove(removal, leaving: version, isNews: hadValue))
         }
         return id
     }
@@ -111,9 +111,10 @@ extension Router {
     mutating func endValue(of topic: Topic, _ cause: ValueRemoval.Cause, at now: Now) {
         guard let version = values.remove(topic)?.version else { return }
         let published = cause == .replaced ? version.published : nil
-        let removal = ValueRemoval(id: takeID(), topic: topic, origin: Origin(), published: published, cause: cause)
+        let removal = ValueRemoval(
+            id: events.takeID(), topic: topic, origin: Origin(), published: published, cause: cause)
         remember(removal, version, at: now)
-        effects.append(.remove(removal, leaving: version, isNews: true))
+        output.append(.remove(removal, leaving: version, isNews: true))
     }
 
     private mutating func remember(_ removal: ValueRemoval, _ version: ValueVersion, at now: Now) {

@@ -255,19 +255,18 @@ extension Router {
 
     /// Also when the configuration has changed.
     mutating func followDesktop() {
-        if quietPeriods.followDesktop(bannerSettings.followsDesktop) { noteQuietChange() }
+        if quietPeriods.followDesktop(settings.banners.followsDesktop) { noteQuietChange() }
     }
 
-    mutating func setPaused(_ isPaused: Bool) {
-        let isChanged = isPaused ? quietPeriods.pauseUntilLifted() : quietPeriods.liftPause()
+    /// - Parameter duration: zero for a pause until it is lifted; `nil` lifts it.
+    mutating func pause(for duration: Duration?, at now: Now) {
+        var isChanged = true
+        switch duration {
+        case nil: isChanged = quietPeriods.liftPause()
+        case .zero?: isChanged = quietPeriods.pauseUntilLifted()
+        case let duration?: beginPause(until: now.uptime + duration)
+        }
         if isChanged { noteQuietChange() }
-    }
-
-    /// - Parameter duration: zero for a pause until it is lifted.
-    mutating func pause(for duration: Duration, at now: Now) {
-        guard duration > .zero else { return setPaused(true) }
-        beginPause(until: now.uptime + duration)
-        noteQuietChange()
     }
 
     mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) throws(Refusal) {
@@ -295,7 +294,7 @@ extension Router {
     }
 
     private mutating func noteQuietChange() {
-        effects.append(.changed(.quiet))
+        output.append(.changed(.quiet))
         quietPeriods.digests.checkLater()
     }
 

@@ -1,14 +1,14 @@
 /// The ends of banners: closed by the router, by the server or by a button. Their events are kept for late claims.
 extension Router {
     mutating func close(_ id: BannerID) {
-        forgetBanner(id)
-        statistics.bannersClosed += 1
-        effects.append(.closeBanner(id))
+        output.append(.keepBanner(.closed(id)))
+        banners.removeNumber(id)
+        output.statistics.bannersClosed += 1
     }
 
     mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason, at now: Now) {
         guard let key = banners.keys[id] else {
-            if banners.hasUnknown { effects.append(.keepBanner(.gone(id))) }
+            if banners.hasUnknown { output.append(.keepBanner(.gone(id))) }
             return
         }
         let shown = banners[existing: key].shown
@@ -65,7 +65,7 @@ extension Router {
     mutating func actionInvoked(_ id: BannerID, _ action: String) {
         guard let pressed = event(offering: action, on: id) else { return }
         let event = events[existing: pressed].event
-        effects.append(.relayAction(event, action: action))
+        output.append(.relayAction(event, action: action))
         if let key = banners.keys[id] {
             guard event.appearance.resident != true else { return }
             dismiss(banners.takeShown(key), banner: id, action: action, of: pressed)
@@ -97,27 +97,25 @@ extension Router {
         }
         // Only a summary of a single event has its buttons.
         guard !isSummary || shown.count == 1 else { return nil }
-        return shown.last { events[existing: $0].event.offers(action, firstID: firstID) }
+        return shown.last { events[existing: $0].event.offers(action, firstID: events.firstID) }
     }
 
     /// Removes the server's number from its banner.
     private mutating func forgetBanner(_ id: BannerID) {
-        effects.append(.keepBanner(.gone(id)))
+        output.append(.keepBanner(.gone(id)))
         banners.removeNumber(id)
     }
 
     /// Keeps a shown event for a late claim, and forgets the oldest ones beyond the limits.
     mutating func keepRetractable(_ event: Event) {
-        retractable.append(event)
-        while !retractable.hasRoom(for: 0, bytes: 0, limits: limits), let oldest = retractable.popOldest() {
-            forgetEvent(oldest)
-        }
+        events.keepRetractable(event)
+        while let oldest = events.takeOldest(beyond: limits) { forgetEvent(oldest) }
     }
 
     private mutating func forgetEvent(_ oldest: EventID) {
         guard events.contains(oldest) else { return }
         let tracked = forget(existing: oldest)
-        statistics.forgotten += 1
+        output.statistics.forgotten += 1
         guard case .shown(let key, let id) = tracked.place else { return }
         banners.removeShown(oldest, from: key)
         guard banners.emptyBanner(key) != nil else { return }

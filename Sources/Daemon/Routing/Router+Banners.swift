@@ -17,7 +17,8 @@ extension Router {
             }
             let isNew = banners[existing: key].id == nil && key != .summary
             let sender = events[existing: newest].event.sender
-            if isNew, !banners.server.admits(sender: sender, limit: bannerSettings.maximumPerSecond, at: now.instant) {
+            if isNew, !banners.server.admits(sender: sender, limit: settings.banners.maximumPerSecond, at: now.instant)
+            {
                 fold(key)
                 continue
             }
@@ -29,15 +30,15 @@ extension Router {
     ///   shows is outdated.
     private mutating func send(_ key: CoalescingKey, newest: EventID, at now: Instant) {
         // Without a banner limit, exclusive calls would allow only one banner for each write to the disk.
-        let isExclusive = bannerSettings.maximumPerSecond > 0
+        let isExclusive = settings.banners.maximumPerSecond > 0
         let first = name(of: key, startingWith: banners[existing: key].waiting.first ?? newest)
         let call = banners.begin(key, first: first, isExclusive: isExclusive, at: now, timers: &timers)
         for id in banners[existing: key].inFlight {
             move(id, to: .inFlight(key))
         }
-        statistics.bannerCalls += 1
+        output.statistics.bannerCalls += 1
         let count = banners[existing: key].count
-        effects.append(
+        output.append(
             .showBanner(
                 BannerRequest(
                     call: call, replaces: banners[existing: key].id, newest: events[existing: newest].event,
@@ -86,7 +87,7 @@ extension Router {
 
     /// Moves the events of a banner into the summary.
     private mutating func fold(_ key: CoalescingKey) {
-        statistics.bannersFolded += 1
+        output.statistics.bannersFolded += 1
         let waiting = banners.takeWaiting(key)
         banners.removeIfUnused(key)
         for id in waiting { enqueue(id, in: .summary) }
@@ -124,13 +125,13 @@ extension Router {
             resolution.delay = call.delays.delay(since: deadline, isSummary: key == .summary)
             resolution.quiet = quietBroken(by: events[existing: id].event)
             decide(events[existing: id], resolution)
-            cameBack(id)
             if let banner {
                 banners.show(id, in: key)
                 move(id, to: .shown(key, banner))
             } else {
                 move(id, to: .gone(nil))
             }
+            cameBack(id)
             keepRetractable(events[existing: id].event)
         }
     }
@@ -145,7 +146,7 @@ extension Router {
             if let banner = banners.emptyBanner(key) { close(banner) }
         case .unknownBanner:
             // The server works; the next call makes a new banner.
-            statistics.bannerFailures += 1
+            output.statistics.bannerFailures += 1
             banners.server.succeeded()
             if let id = banners[existing: key].id { bannerDisappeared(id) }
         case .noAnswer:
@@ -163,7 +164,7 @@ extension Router {
     }
 
     private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
-        statistics.bannerFailures += 1
+        output.statistics.bannerFailures += 1
         banners.server.failed(at: now.instant, timers: &timers)
         if let banner = banners.emptyBanner(key) { close(banner) }
     }
@@ -211,7 +212,7 @@ extension Router {
     /// What identifies a new banner in the journal: its first event, or an id of its own where this event was the first
     /// of an earlier banner before it was snoozed. Others that were shown there may still refer to that one.
     private mutating func name(of key: CoalescingKey, startingWith first: EventID) -> EventID {
-        banners[existing: key].id == nil && events[existing: first].isSnoozed ? takeID() : first
+        banners[existing: key].id == nil && events[existing: first].isSnoozed ? events.takeID() : first
     }
 
     /// Some servers answer an update with a new number. A number belongs to one banner; another that had it is gone.
@@ -221,11 +222,11 @@ extension Router {
         if let other = banners.keys[id], other != key { bannerDisappeared(id) }
         guard banners[existing: key].id != id else { return }
         if let old = banners[existing: key].id {
-            effects.append(.keepBanner(.gone(old)))
+            output.append(.keepBanner(.gone(old)))
             for event in banners[existing: key].shown { move(event, to: .shown(key, id)) }
         }
         banners.setNumber(id, of: key, first: first)
-        effects.append(
+        output.append(
             .keepBanner(.up(id, first: banners[existing: key].first ?? first, isSummary: key == .summary)))
     }
 
@@ -233,8 +234,8 @@ extension Router {
 
     /// Starts a server if there is none and a banner is due.
     mutating func startServer(at now: Now) {
-        guard !banners.server.isServerThere, bannerSettings.startsServer, !banners.isEmpty else { return }
-        if banners.server.startIfDue(at: now.instant, timers: &timers) { effects.append(.startServer) }
+        guard !banners.server.isServerThere, settings.banners.startsServer, !banners.isEmpty else { return }
+        if banners.server.startIfDue(at: now.instant, timers: &timers) { output.append(.startServer) }
     }
 
     mutating func serverAppeared(at now: Now) {
@@ -247,7 +248,7 @@ extension Router {
     /// again.
     mutating func serverVanished(at now: Now) {
         for id in banners.serverVanished(at: now.instant) { endActionWait(id) }
-        effects.append(.keepBanner(.allGone))
+        output.append(.keepBanner(.allGone))
         for key in banners.orderedKeys {
             let (id, shown, inFlight) = banners.reset(key)
             for event in shown { move(event, to: .gone(id)) }

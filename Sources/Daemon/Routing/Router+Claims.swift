@@ -7,9 +7,9 @@ extension Router {
     mutating func claim(
         _ id: EventID, by claimant: String, pressing action: String?, age: Duration?, at now: Now
     ) throws(Refusal) -> Verdict {
-        try requireKnown(id)
+        try events.requireKnown(id)
         guard remembers(id) else {
-            statistics.recordedClaims += 1
+            output.statistics.recordedClaims += 1
             note(.claim, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
@@ -73,7 +73,7 @@ extension Router {
             // Where a call is in flight, the banner is closed when the server has answered.
             verdict = .retracted
         }
-        if verdict == .recorded { statistics.recordedClaims += 1 }
+        if verdict == .recorded { output.statistics.recordedClaims += 1 }
         resolution.verdict = verdict
         switch (kind, tracked.place) {
         case (.dismissed, .shown), (.dismissed, .gone): resolution.outcome = .dismissed
@@ -107,22 +107,22 @@ extension Router {
         }
     }
 
-    /// - Throws: `.unknownEvent` if the id was not given out by this router.
-    func requireKnown(_ id: EventID) throws(Refusal) {
-        guard id >= oldestID && id < nextID else { throw .noEvent(id) }
-    }
-
     // MARK: Read marks
 
     /// Events in memory count as claimed; those in the journal are marked there.
     ///
     /// - Parameter last: events with higher ids stay as they are; 0 means all.
-    mutating func markRead(_ topic: TopicPrefix, upTo last: EventID, by claimant: String, at now: Now) -> Int {
-        let last = last == EventID(0) ? lastID : min(last, lastID)
-        let found = claimable(atOrBelow: topic).filter { $0 <= last }
-        applyClaims(found, by: claimant, as: .read, at: now)
-        effects.append(.markRead(topic, upTo: last, by: claimant, as: .read))
-        sendBanners(at: now)
+    /// - Returns: how many events in memory were claimed.
+    @discardableResult
+    mutating func claimAll(
+        atOrBelow topic: TopicPrefix, upTo last: EventID = EventID(0), by claimant: String, as form: ClaimForm,
+        at now: Now
+    ) -> Int {
+        let found = events.all.lazy.filter { topic.covers($0.event.topic) }.map(\.event.id)
+            .filter { last == EventID(0) || $0 <= last }.sorted()
+        applyClaims(found, by: claimant, as: form, at: now)
+        let end = last == EventID(0) ? lastID : min(last, lastID)
+        output.append(.markRead(topic, upTo: end, by: claimant, as: form))
         return found.count
     }
 }
@@ -139,25 +139,18 @@ extension Router {
         guard grace == .zero || screens.graces.count < limits.graces else {
             throw .limitExceeded("topic claims with a grace: \(limits.graces) are running; try again in a moment")
         }
-        guard grace == .zero || owners[claimant].graces < limits.gracesPerProgram else {
+        guard grace == .zero || screens.graces.owners[claimant].count < limits.gracesPerProgram else {
             throw .limitExceeded(
                 "topic claims with a grace of one program: \(limits.gracesPerProgram) of yours are running; "
                     + "try again in a moment")
         }
-        let found = claimable(atOrBelow: topic)
-        applyClaims(found, by: claimant, as: .topic, at: now)
-        effects.append(.markRead(topic, upTo: lastID, by: claimant, as: .topic))
+        let count = claimAll(atOrBelow: topic, by: claimant, as: .topic, at: now)
         if grace > .zero {
-            let id = screens.graces.begin(topic, by: claimant, in: &owners)
+            let id = screens.graces.begin(topic, by: claimant)
             _ = timers.schedule(.grace(id), at: now.instant + grace)
         }
         sendBanners(at: now)
-        return found.count
-    }
-
-    /// The events in memory at or below a topic, oldest first.
-    func claimable(atOrBelow topic: TopicPrefix) -> [EventID] {
-        events.values.lazy.filter { topic.covers($0.event.topic) }.map(\.event.id).sorted()
+        return count
     }
 }
 
@@ -165,7 +158,7 @@ extension Router {
 extension Router {
     /// A decided event keeps its outcome, unless it is shown or was shown.
     mutating func withdraw(_ id: EventID, by publisher: String, at now: Now) throws(Refusal) {
-        try requireKnown(id)
+        try events.requireKnown(id)
         guard remembers(id) else { return }
         let tracked = take(id)
         markOutdated(tracked)

@@ -10,10 +10,10 @@ extension Router {
             throw .limitExceeded(
                 "the time to confirm is \(duration.text); it is 1ms to \(limits.maximumHold.text), in milliseconds")
         }
-        try requireKnown(id)
+        try events.requireKnown(id)
         let others = screens.holds[id]
         guard let tracked = events[id], screens.holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
-            statistics.recordedClaims += 1
+            output.statistics.recordedClaims += 1
             note(.provisional, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
@@ -28,7 +28,7 @@ extension Router {
         screens.holds.add(
             Holds.Hold(
                 claimant: claimant, latency: tracked.latency(at: now.instant),
-                timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id, in: &owners)
+                timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id)
         // The claim answers for the claimant's screens. Others are still asked, in case the claim fails.
         for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
         if case .window(let key) = events[existing: id].place { endWindowIfAnswered(key, at: now) }
@@ -43,7 +43,7 @@ extension Router {
             throw .limitExceeded(
                 "provisional claims: \(limits.holds) are held already; use Claim, or wait until some are confirmed")
         }
-        if owners[claimant].holds >= limits.holdsPerProgram {
+        if screens.holds.owners[claimant].count >= limits.holdsPerProgram {
             throw .limitExceeded(
                 "provisional claims of one program: \(limits.holdsPerProgram) of yours are held already; "
                     + "confirm or release some")
@@ -73,7 +73,7 @@ extension Router {
         _ step: ClaimForm, of id: EventID, by claimant: String, _ verdict: Verdict, age: Duration? = nil, at now: Now
     ) {
         let latency = events[id].map { $0.latency(at: now.instant) } ?? age
-        effects.append(
+        output.append(
             .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
     }
 
@@ -98,7 +98,7 @@ extension Router {
 
     /// The claim ran out of time, was released, or its claimant left: the event goes on as without the claim.
     mutating func cancelHold(_ id: EventID, by claimant: String, _ step: ClaimForm, at now: Now) {
-        guard screens.holds.remove(id, by: claimant, in: &owners) != nil else {
+        guard screens.holds.remove(id, by: claimant) != nil else {
             preconditionFailure("only a claim that holds can be cancelled")
         }
         note(step, of: id, by: claimant, .recorded, at: now)
@@ -116,7 +116,7 @@ extension Router {
     }
 
     private func own(_ id: EventID, _ caller: String) throws(Refusal) -> Holds.Hold {
-        try requireKnown(id)
+        try events.requireKnown(id)
         guard let hold = screens.holds[id, caller] else {
             throw .notClaimant(
                 "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over")
@@ -137,41 +137,42 @@ struct Holds {
     /// In the order of the claims; never empty.
     private var holds: [EventID: [Hold]] = [:]
     private var byClaimant: [String: SortedIDs] = [:]
+    private(set) var owners = Owners()
 
     /// Claims that hold.
-    private(set) var count = 0
+    var count: Int { owners.total.count }
 
     /// The claims that hold an event.
     subscript(id: EventID) -> [Hold] { holds[id] ?? [] }
 
     subscript(id: EventID, claimant: String) -> Hold? { self[id].first { $0.claimant == claimant } }
 
+    mutating func learn(_ news: PeerNews, of name: String) { owners.learn(news, of: name) }
+
     func events(heldBy claimant: String) -> SortedIDs { byClaimant[claimant] ?? SortedIDs() }
 
-    mutating func add(_ hold: Hold, of id: EventID, in owners: inout Owners) {
-        count += 1
-        owners.add(Owners.Share(holds: 1), of: .connection(hold.claimant))
+    mutating func add(_ hold: Hold, of id: EventID) {
+        owners.add(of: .connection(hold.claimant))
         holds[id, default: []].append(hold)
         byClaimant[hold.claimant, default: SortedIDs()].insert(id)
     }
 
     /// Removes all claims that hold an event.
-    mutating func remove(_ id: EventID, in owners: inout Owners) {
-        for hold in holds.removeValue(forKey: id) ?? [] { remove(id, of: hold.claimant, in: &owners) }
+    mutating func remove(_ id: EventID) {
+        for hold in holds.removeValue(forKey: id) ?? [] { remove(id, of: hold.claimant) }
     }
 
     /// Removes one of them.
-    mutating func remove(_ id: EventID, by claimant: String, in owners: inout Owners) -> Hold? {
+    mutating func remove(_ id: EventID, by claimant: String) -> Hold? {
         guard let index = self[id].firstIndex(where: { $0.claimant == claimant }) else { return nil }
         let hold = holds[id]?.remove(at: index)
         if holds[id]?.isEmpty == true { holds[id] = nil }
-        remove(id, of: claimant, in: &owners)
+        remove(id, of: claimant)
         return hold
     }
 
-    private mutating func remove(_ id: EventID, of claimant: String, in owners: inout Owners) {
-        count -= 1
-        owners.remove(Owners.Share(holds: 1), of: .connection(claimant))
+    private mutating func remove(_ id: EventID, of claimant: String) {
+        owners.remove(of: .connection(claimant))
         byClaimant[claimant]?.remove(id)
         if byClaimant[claimant]?.isEmpty == true { byClaimant[claimant] = nil }
     }
@@ -188,29 +189,32 @@ struct Graces {
 
     private var graces: [ID: (topic: TopicPrefix, claimant: String)] = [:]
     private(set) var index = PrefixIndex<ID>()
+    private(set) var owners = Owners()
     private var lastID: UInt64 = 0
 
     var count: Int { graces.count }
 
     func contains(_ id: ID) -> Bool { graces[id] != nil }
 
+    mutating func learn(_ news: PeerNews, of name: String) { owners.learn(news, of: name) }
+
     /// Who claims an event with this topic: the claimant of the oldest grace.
     func claimant(of topic: Topic) -> String? {
         index.first(covering: topic).flatMap { graces[$0]?.claimant }
     }
 
-    mutating func begin(_ topic: TopicPrefix, by claimant: String, in owners: inout Owners) -> ID {
+    mutating func begin(_ topic: TopicPrefix, by claimant: String) -> ID {
         lastID += 1
         let id = ID(rawValue: lastID)
         graces[id] = (topic, claimant)
         index.insert(id, at: topic)
-        owners.add(Owners.Share(graces: 1), of: .connection(claimant))
+        owners.add(of: .connection(claimant))
         return id
     }
 
-    mutating func end(_ id: ID, in owners: inout Owners) {
+    mutating func end(_ id: ID) {
         guard let (topic, claimant) = graces.removeValue(forKey: id) else { return }
         index.remove(id, at: topic)
-        owners.remove(Owners.Share(graces: 1), of: .connection(claimant))
+        owners.remove(of: .connection(claimant))
     }
 }

@@ -4,15 +4,15 @@ import NotifyText
 /// extend it.
 extension Router {
     /// Counts an event that is refused before it reaches the router.
-    public mutating func countRefusal() { statistics.refused += 1 }
+    public mutating func countRefusal() { output.statistics.refused += 1 }
 
     /// - Returns: the id of the event, or of the first one with the same global id.
     mutating func publish(_ publication: Publication, at now: Now) throws(Refusal) -> EventID {
-        let route = routes.route(for: publication.topic)
+        let route = settings.routes.route(for: publication.topic)
         try check(publication, route: route)
         let options = publication.options
         if let first = names.deduplicator.original(of: options.origin, at: now.uptime) {
-            statistics.repeated += 1
+            output.statistics.repeated += 1
             return first
         }
         if options.remove { return acceptRemoval(publication, at: now) }
@@ -23,7 +23,7 @@ extension Router {
         let isRetained = isValue && !isOutdated
         let fate = fate(of: publication, route, isOutdated: isOutdated)
         let event = Event(
-            id: nextID, topic: publication.topic, title: publication.title, body: publication.body,
+            id: events.nextID, topic: publication.topic, title: publication.title, body: publication.body,
             fields: publication.fields, published: version?.published ?? options.published ?? publication.received,
             sender: publication.sender, origin: options.origin, urgency: options.urgency,
             // What is outdated takes nobody's place.
@@ -34,9 +34,9 @@ extension Router {
             try values.checkRoom(for: event.topic, bytes: event.memoryCost, limits: limits)
         }
 
-        let id = takeID()
+        let id = events.takeID()
         let earlier = event.collapse.flatMap { takeEarlier($0, for: id) }
-        statistics.published += 1
+        output.statistics.published += 1
         names.deduplicator.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         if isRetained, let version {
@@ -46,19 +46,19 @@ extension Router {
         let awaited = awaitedClaim(of: id, options.origin)
         switch fate {
         case .silent(let silence):
-            statistics.count(.silent)
-            effects.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
+            output.statistics.count(.silent)
+            output.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
             if let awaited {
-                effects.append(.read(id, by: awaited.claimant, from: awaited.place))
+                output.append(.read(id, by: awaited.claimant, from: awaited.place))
             } else if let screen = screens.claimant(of: event.topic) {
-                effects.append(.read(id, by: screen.owner))
+                output.append(.read(id, by: screen.owner))
             }
         case .claimedBefore(let claim): announce(event, claimedBefore: claim, expires: expires)
         case .claimed(let claimant, let form): announce(event, claimed: (claimant, form), expires: expires)
         case .expired:
-            statistics.count(.expired)
-            effects.append(.announce(event, Announcement(window: nil, expires: expires)))
-            effects.append(.resolve(id, event.topic, Resolution(.expired)))
+            output.statistics.count(.expired)
+            output.append(.announce(event, Announcement(window: nil, expires: expires)))
+            output.append(.resolve(id, event.topic, Resolution(.expired)))
         case .window:
             isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
@@ -89,14 +89,9 @@ extension Router {
         if isOutdated { return .silent(.newerValue) }
         if !route.banner { return .silent(.route) }
         if options.banner == false { return .silent(.publisher) }
-        if let claim = awaitedClaim(of: nextID, options.origin) { return .claimedBefore(claim) }
+        if let claim = awaitedClaim(of: events.nextID, options.origin) { return .claimedBefore(claim) }
         if let claim = screens.standingClaim(on: publication.topic) { return .claimed(by: claim.claimant, claim.form) }
         return options.lifetime == .zero ? .expired : .window
-    }
-
-    mutating func takeID() -> EventID {
-        defer { nextID = EventID(nextID.rawValue + 1) }
-        return nextID
     }
 
     /// Announces an event that is claimed on arrival.
@@ -106,8 +101,8 @@ extension Router {
         _ event: Event, claimed claim: (claimant: String, form: ClaimForm), as outcome: Outcome = .claimed,
         from place: ClaimPlace = ClaimPlace(), expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false
     ) {
-        statistics.count(outcome)
-        effects.append(
+        output.statistics.count(outcome)
+        output.append(
             .announce(event, Announcement(window: nil, isClaimed: true, isReplayed: isReplayed, expires: expires)))
         var resolution = Resolution(outcome, claimant: claim.claimant, latency: age)
         resolution.form = claim.form
@@ -115,7 +110,7 @@ extension Router {
         resolution.verdict = .suppressed
         resolution.isReplayed = isReplayed
         resolution.isOfEarlierBoot = age == nil
-        effects.append(.resolve(event.id, event.topic, resolution))
+        output.append(.resolve(event.id, event.topic, resolution))
     }
 
     /// Announces an event and awaits claims in its window.
@@ -129,7 +124,7 @@ extension Router {
         let asked = ask(about: event)
         let isAwaited = TrackedEvent.isAwaited(event, asked: asked, isReplayed: isReplayed)
         // Most events are claimed or shown soon. Of very many, most wait.
-        let kept = undecided.total.count < limits.unpackedEvents ? event : Event(packing: event)
+        let kept = events.undecided.total.count < limits.unpackedEvents ? event : Event(packing: event)
         let window = windows.add(
             kept, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
         let deadline = window.deadline
@@ -139,8 +134,7 @@ extension Router {
             opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed,
             isOfEarlierBoot: age == nil)
         keep(tracked)
-        undecided.add(event, in: &owners)
-        effects.append(
+        output.append(
             .announce(
                 event,
                 Announcement(window: isOver ? .zero : deadline - now.instant, isReplayed: isReplayed, expires: expires))
@@ -172,7 +166,7 @@ extension Router {
     }
 
     private func checkRoom(for event: Event) throws(Refusal) {
-        try undecided.checkRoom(for: event, owners[event.sender].undecided, unrestored: unrestored, limits: limits)
+        try events.checkRoom(for: event, limits: limits)
         if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {
             throw .limitExceeded(
                 "questions to screens: \(limits.questions) answers are awaited already; "

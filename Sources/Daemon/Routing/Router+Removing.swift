@@ -4,7 +4,7 @@ extension Router {
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
     mutating func take(_ id: EventID) -> TrackedEvent {
         var tracked = forget(existing: id)
-        screens.holds.remove(id, in: &owners)
+        screens.holds.remove(id)
         for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
         switch tracked.place {
         // Later events may have extended the window.
@@ -65,8 +65,8 @@ extension Router {
         windows += ids.compactMap { dropUnstored($0) }
         // Windows end after all these events have left them.
         for key in windows { closeWindowIfDone(key, at: now) }
-        statistics.published -= min(UInt64(ids.count), statistics.published)
-        statistics.refused += UInt64(ids.count)
+        output.statistics.published -= min(UInt64(ids.count), output.statistics.published)
+        output.statistics.refused += UInt64(ids.count)
         names.deduplicator.remove(ids)
         values.remove(ids)
         quietPeriods.digests.notStored(unstored)
@@ -81,7 +81,6 @@ extension Router {
     private mutating func dropUnstored(_ id: EventID) -> CoalescingKey? {
         guard events.contains(id) else { return nil }
         let tracked = take(id)
-        if tracked.isUndecided { undecided.remove(tracked.event, in: &owners) }
         closeBannerIfEmpty(without: tracked)
         return tracked.window
     }

@@ -51,7 +51,7 @@ extension Router {
     mutating func restoreReplaced(by unstored: Set<EventID>, at now: Now) -> [CoalescingKey] {
         names.takeReplacements().reversed().compactMap { replacement in
             guard unstored.contains(replacement.successor) else { return nil }
-            statistics.replaced -= min(1, statistics.replaced)
+            output.statistics.replaced -= min(1, output.statistics.replaced)
             // An event of the same turn could not be stored either.
             guard !unstored.contains(replacement.earlier.event.id) else { return nil }
             return restore(replacement, at: now)
@@ -64,8 +64,7 @@ extension Router {
         var tracked = replacement.earlier
         let event = tracked.event
         tracked.asked = []
-        guard tracked.isUndecided || tracked.isSnoozed || retractable.contains(event.id) else { return nil }
-        if tracked.isUndecided { undecided.add(event, in: &owners) }
+        guard tracked.isUndecided || tracked.isSnoozed || events.canRetract(event.id) else { return nil }
         keep(tracked)
         if let snooze = replacement.snooze { beginSnooze(of: event.id, until: snooze.due) }
         names.putBack(event)

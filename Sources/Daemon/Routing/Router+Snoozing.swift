@@ -31,7 +31,7 @@ extension Router {
                     + "\(limits.maximumSnooze.text), in seconds")
         }
         let muted = try loadToSnooze(id, at: now, reader)
-        try requireKnown(id)
+        try events.requireKnown(id)
         guard let event = muted?.event ?? events[id].flatMap({ $0.isUndecided ? nil : $0.event }) else {
             throw .invalidEvent("event \(id) was neither shown nor muted; only such an event can be snoozed")
         }
@@ -79,7 +79,7 @@ extension Router {
     /// Takes a decided event out of its banner. The banner is closed, or updated for what is left behind it.
     private mutating func putAside(_ id: EventID) {
         let tracked = take(id)
-        retractable.remove(id)
+        events.dropRetractable(id)
         markOutdated(tracked)
         closeBannerIfEmpty(without: tracked)
         keep(tracked)

@@ -10,11 +10,9 @@ extension Router {
         case grace(Graces.ID)
         case lease(ScreenID)
         case call(BannerCall)
-        case exclusiveTime
-        case cooldown
+        case server
         case summary
         case closedBanner(BannerID)
-        case serverStart
         case digest
     }
 
@@ -52,7 +50,7 @@ extension Router {
             timers.lifetimes.needsWakeUp(at: timers.lifetimes.next?.deadline) ? nextLifetimeTimer()?.deadline : nil
         let isAsked = (timers.windows.askForWakeUp(at: window), timers.lifetimes.askForWakeUp(at: lifetime))
         guard isAsked.0 || isAsked.1 else { return }
-        effects.append(.armTimer(isAsked.0 ? window : nil, lifetimes: isAsked.1 ? lifetime : nil))
+        output.append(.armTimer(isAsked.0 ? window : nil, lifetimes: isAsked.1 ? lifetime : nil))
     }
 
     mutating func fireTimers(at now: Now) {
@@ -63,15 +61,12 @@ extension Router {
             switch entry.timer {
             case .window(let slot): if let key = windows.key(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
             case .hold(let id): holdRanOut(id, entry.id, at: now)
-            case .grace(let id): screens.graces.end(id, in: &owners)
+            case .grace(let id): screens.graces.end(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callTimedOut(call, at: now)
-            case .exclusiveTime: banners.server.exclusiveTimeEnded(at: now.instant)
-            case .cooldown: banners.server.cooldownEnded(at: now.instant)
+            case .server: banners.server.fired(entry.id, at: now.instant)
             case .summary: banners.summaryTimerFired(at: now.instant)
             case .closedBanner(let id): endActionWait(id)
-            // `startServer` runs after every input.
-            case .serverStart: banners.server.startTimerFired()
             case .digest: quietPeriods.digests.retryTimerFired()
             }
         }
@@ -81,7 +76,7 @@ extension Router {
             case .event(let id): expire(id)
             case .value(let topic): endValue(of: topic, .expired, at: now)
             case .mute(let topic): muteEnded(topic)
-            case .pause: setPaused(false)
+            case .pause: pause(for: nil, at: now)
             case .snooze(let id): snoozeEnded(id, at: now)
             case .awaited(let name): dropAwaited(name)
             }
@@ -98,11 +93,9 @@ extension Router {
         case .grace(let id): screens.graces.contains(id)
         case .lease(let id): screens[id]?.leaseTimer == entry.id
         case .call(let call): banners.server.inFlight[call] != nil
-        case .exclusiveTime: banners.server.exclusiveTimer == entry.id
-        case .cooldown: banners.server.cooldownTimer == entry.id
+        case .server: banners.server.arms(entry.id)
         case .summary: banners.summaryTimer == entry.id
         case .closedBanner(let id): banners.closed(id)?.timer == entry.id
-        case .serverStart: banners.server.startTimer == entry.id
         case .digest: quietPeriods.digests.retryTimer == entry.id
         }
     }

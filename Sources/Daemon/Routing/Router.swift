@@ -13,31 +13,17 @@
 /// kept for a while, so that a late claim still finds it.
 ///
 /// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5).
-/// `EventReader` takes in what is not in memory, `TrackedEvent` says where an event is, and `Router+Removing` takes it
-/// out of there. `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and
-/// `AwaitedClaims` are the other ways to claim;
-/// `QuietPeriods` holds banners back, `Digests` tells of them afterwards, `Router+Snoozing` lets them come back later.
-/// `Router+Replacing` ends events for their successors.
+/// `Events` has the events in memory and alone changes their places, `EventReader` takes in what is not in memory, and
+/// `Router+Removing` takes events out. `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`,
+/// `ScreenRegistry` and `AwaitedClaims` are the other ways to claim; `QuietPeriods` holds banners back, `Digests` tells
+/// of them afterwards, `Router+Snoozing` lets them come back later. `Router+Replacing` ends events for their
+/// successors. Each of these parts keeps its own state; only an extension of `Router` sees two of them.
 public struct Router {
     // Configuration.
-    var routes: RouteTable
-    var bannerSettings: BannerSettings
-    let limits: Limits
+    var settings: Settings
 
     // Events.
-    /// The smallest id that claims may name; no run has used lower ones.
-    let oldestID: EventID
-    /// The first id of this run.
-    public let firstID: EventID
-    var nextID: EventID
-    var events = SlabDictionary<EventID, TrackedEvent>()
-    var undecided = UndecidedEvents()
-    /// Undecided events of earlier runs that are not restored yet.
-    var unrestored = 0
-    var retractable = RetractableEvents()
-
-    /// What each program has of all this.
-    var owners = Owners()
+    var events: Events
 
     // Standing and provisional claims.
     var screens: ScreenRegistry
@@ -53,11 +39,24 @@ public struct Router {
     // Timers.
     var timers = Timers()
 
-    var effects: [Effect] = []
-    /// Most inputs have few effects, and an array that grows moves its elements.
-    private static let usualEffects = 4
-    /// Counters since the router was made.
-    public internal(set) var statistics = Statistics()
+    var output = Output()
+
+    /// What the shell is to do, and what was counted.
+    struct Output {
+        /// Most inputs have few effects, and an array that grows moves its elements.
+        private static let usualEffects = 4
+
+        private var effects: [Effect] = []
+        var statistics = Statistics()
+
+        mutating func begin() { effects.reserveCapacity(Self.usualEffects) }
+        mutating func append(_ effect: Effect) { effects.append(effect) }
+
+        mutating func take() -> [Effect] {
+            defer { effects = [] }
+            return effects
+        }
+    }
 
     /// - Parameters:
     ///   - routes: the rules for topics.
@@ -72,25 +71,29 @@ public struct Router {
         limits: Limits = Limits(), firstID: EventID,
         oldestID: EventID? = nil
     ) {
-        self.routes = routes
-        self.limits = limits
-        self.oldestID = oldestID ?? firstID
-        self.firstID = firstID
-        bannerSettings = banners
-        nextID = firstID
+        settings = Settings(routes: routes, banners: banners, limits: limits)
+        events = Events(firstID: firstID, oldestID: oldestID ?? firstID)
         screens = ScreenRegistry(settings: screenSettings, firstID: ScreenID(firstID.rawValue))
         names = Names(limits: limits)
     }
 
+    /// What holds for all events.
+    struct Settings {
+        var routes: RouteTable
+        var banners: BannerSettings
+        let limits: Limits
+    }
+
+    var limits: Limits { settings.limits }
     /// This device, which names what has no global name of its own. Empty where it is not known.
     public var device: String {
         get { names.device }
         set { names.device = newValue }
     }
     /// Events that have no outcome yet.
-    public var undecidedCount: Int { undecided.total.count + unrestored }
+    public var undecidedCount: Int { events.undecided.total.count + events.unrestored }
     /// The bytes that they take. Those that are not restored yet count as short ones.
-    public var undecidedBytes: Int { undecided.total.bytes + unrestored * 2 * MemoryCost.event }
+    public var undecidedBytes: Int { events.undecided.total.bytes + events.unrestored * 2 * MemoryCost.event }
     /// Windows in which claims are awaited.
     public var openWindows: Int { windows.count }
     /// Screens that are open.
@@ -148,15 +151,19 @@ public struct Router {
         public let isSnoozed: Bool
     }
 
+    /// Counters since the router was made.
+    public var statistics: Statistics { output.statistics }
     /// The highest id that was given out.
-    public var lastID: EventID { EventID(nextID.rawValue - 1) }
+    public var lastID: EventID { EventID(events.nextID.rawValue - 1) }
+    /// The first id of this run.
+    public var firstID: EventID { events.firstID }
 
     /// The events in memory that have no outcome yet, in the order of their ids.
-    public var undecidedIDs: [EventID] { events.values.lazy.filter(\.isUndecided).map(\.event.id).sorted() }
+    public var undecidedIDs: [EventID] { events.all.lazy.filter(\.isUndecided).map(\.event.id).sorted() }
 
     /// The events in memory at or below a topic that have an outcome, with ids up to `last`, in the order of their ids.
     public func decidedIDs(_ topic: TopicPrefix, upTo last: EventID) -> [EventID] {
-        events.values.lazy.filter { !$0.isUndecided && $0.event.id <= last && topic.covers($0.event.topic) }
+        events.all.lazy.filter { !$0.isUndecided && $0.event.id <= last && topic.covers($0.event.topic) }
             .map(\.event.id).sorted()
     }
 
@@ -176,12 +183,12 @@ public struct Router {
     public mutating func handle(
         _ call: Call, at now: Now, reading reader: some EventReader = NoEvents()
     ) -> (reply: Result<Reply, Refusal>, effects: [Effect]) {
-        effects.reserveCapacity(Self.usualEffects)
+        output.begin()
         let reply: Result<Reply, Refusal>
         do throws(Refusal) {
             reply = .success(try answer(call, at: now, reader))
         } catch {
-            statistics.refused += 1
+            output.statistics.refused += 1
             reply = .failure(error)
         }
         return (reply, takeEffects(at: now))
@@ -225,7 +232,9 @@ public struct Router {
             return .count(try claimTopic(topic, grace: grace, by: claimant, at: now))
         case .markedRead(let topic, let last, let claimant):
             try load(topic, at: now, reader)
-            return .count(markRead(topic, upTo: last, by: claimant, at: now))
+            let count = claimAll(atOrBelow: topic, upTo: last, by: claimant, as: .read, at: now)
+            sendBanners(at: now)
+            return .count(count)
         case .screenOpened(let topic, let options, let owner):
             try restoreBanners(at: now, reader)
             return .screen(try openScreen(topic, options, by: owner, at: now))
@@ -246,16 +255,13 @@ public struct Router {
     ///
     /// - Returns: what the shell must do, in order.
     public mutating func handle(_ happening: Happening, at now: Now) -> [Effect] {
-        effects.reserveCapacity(Self.usualEffects)
+        output.begin()
         switch happening {
         case .restored(let events): restore(events, at: now)
-        case .awaitedForgotten: forgetAwaited()
         case .stored(let unstored): stored(except: unstored, at: now)
-        case .forgotten(let ids): forget(ids, at: now)
-        case .identified(let name, let program, let hasLeft): identify(name, as: program, hasLeft: hasLeft)
-        case .peerLeft(let name): peerLeft(name, at: now)
+        case .forgotten(let ids, let awaited): forget(ids, awaited: awaited, at: now)
+        case .peer(let name, let news): learn(news, of: name, at: now)
         case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
-        case .paused(let flag): setPaused(flag)
         case .scheduled(let active): setSchedules(active)
         case .desktopQuiet(let isQuiet): setDesktopQuiet(isQuiet)
         case .timerFired: fireTimers(at: now)
@@ -275,30 +281,32 @@ public struct Router {
     /// Ends an input.
     private mutating func takeEffects(at now: Now) -> [Effect] {
         for (topic, isAttended) in screens.takeAttentionChanges() {
-            effects.append(.screensChanged(topic, isAttended: isAttended))
+            output.append(.screensChanged(topic, isAttended: isAttended))
         }
-        if quietPeriods.snoozes.takeChange() { effects.append(.changed(.snoozes)) }
+        if quietPeriods.snoozes.takeChange() { output.append(.changed(.snoozes)) }
         checkDigests()
         startServer(at: now)
         compactQueues()
         armTimers()
-        defer { effects = [] }
-        return effects
+        return output.take()
     }
 
-    /// A connection left the bus: its screens close, and its provisional claims come to nothing.
-    private mutating func peerLeft(_ name: String, at now: Now) {
-        closeScreens(of: name, at: now)
-        for id in screens.holds.events(heldBy: name) { cancelHold(id, by: name, .left, at: now) }
-        owners.left(name)
-        sendBanners(at: now)
+    /// When a connection leaves the bus, its screens close, and its provisional claims come to nothing.
+    private mutating func learn(_ news: PeerNews, of name: String, at now: Now) {
+        if case .left = news {
+            closeScreens(of: name, at: now)
+            for id in screens.holds.events(heldBy: name) { cancelHold(id, by: name, .left, at: now) }
+            sendBanners(at: now)
+        }
+        events.learn(news, of: name)
+        screens.learn(news, of: name)
+        names.awaited.learn(news, of: name)
     }
 
     private mutating func reconfigure(
         _ routes: RouteTable, _ banners: BannerSettings, _ screenSettings: ScreenSettings, at now: Now
     ) {
-        self.routes = routes
-        bannerSettings = banners
+        (settings.routes, settings.banners) = (routes, banners)
         followDesktop()
         quietPeriods.digests.checkLater()
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
@@ -309,7 +317,6 @@ public struct Router {
 
     /// Gives an event its outcome and announces it.
     mutating func decide(_ tracked: TrackedEvent, _ resolution: Resolution) {
-        if tracked.isUndecided { undecided.remove(tracked.event, in: &owners) }
         var resolution = resolution
         // The first outcome says this; an event that was shown has had one.
         if tracked.isUndecided {
@@ -318,7 +325,7 @@ public struct Router {
             resolution.isReplayed = tracked.isReplayed
             resolution.isOfEarlierBoot = tracked.isOfEarlierBoot
         }
-        statistics.count(resolution.outcome)
-        effects.append(.resolve(tracked.event.id, tracked.event.topic, resolution))
+        output.statistics.count(resolution.outcome)
+        output.append(.resolve(tracked.event.id, tracked.event.topic, resolution))
     }
 }

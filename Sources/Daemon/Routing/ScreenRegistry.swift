@@ -5,6 +5,7 @@
 struct ScreenRegistry {
     private var screens: [ScreenID: Screen] = [:]
     private var owned: [String: [ScreenID]] = [:]
+    private(set) var owners = Owners()
     private var claiming = PrefixIndex<ScreenID>()
     private var asking = PrefixIndex<ScreenID>()
     private var nextID: ScreenID
@@ -35,6 +36,12 @@ struct ScreenRegistry {
     subscript(id: ScreenID) -> Screen? { screens[id] }
 
     func owned(by owner: String) -> [ScreenID] { owned[owner] ?? [] }
+
+    mutating func learn(_ news: PeerNews, of name: String) {
+        owners.learn(news, of: name)
+        holds.learn(news, of: name)
+        graces.learn(news, of: name)
+    }
 
     // MARK: Looking up
 
@@ -77,13 +84,13 @@ struct ScreenRegistry {
 
     // MARK: Changes
 
-    mutating func open(_ topic: TopicPrefix, owner: String, in owners: inout Owners) -> ScreenID {
+    mutating func open(_ topic: TopicPrefix, owner: String) -> ScreenID {
         let id = nextID
         nextID = ScreenID(id.rawValue + 1)
         let screen = Screen(id: id, topic: topic, owner: owner)
         screens[id] = screen
         owned[owner, default: []].append(id)
-        owners.add(Owners.Share(screens: 1), of: .connection(owner))
+        owners.add(of: .connection(owner))
         index(screen)
         return id
     }
@@ -97,10 +104,10 @@ struct ScreenRegistry {
     }
 
     @discardableResult
-    mutating func close(_ id: ScreenID, in owners: inout Owners) -> Screen? {
+    mutating func close(_ id: ScreenID) -> Screen? {
         guard let screen = screens.removeValue(forKey: id) else { return nil }
         questions -= screen.asked.count
-        owners.remove(Owners.Share(screens: 1), of: .connection(screen.owner))
+        owners.remove(of: .connection(screen.owner))
         unindex(screen)
         owned[screen.owner]?.removeAll { $0 == id }
         if owned[screen.owner]?.isEmpty == true { owned[screen.owner] = nil }
@@ -167,10 +174,10 @@ extension Router {
             throw .limitExceeded(
                 "screens of one connection: \(limits.screensPerConnection) of yours are open; close one")
         }
-        if owners[owner].screens >= limits.screensPerProgram {
+        if screens.owners[owner].count >= limits.screensPerProgram {
             throw .limitExceeded("screens of one program: \(limits.screensPerProgram) of yours are open; close one")
         }
-        let id = screens.open(topic, owner: owner, in: &owners)
+        let id = screens.open(topic, owner: owner)
         change(id, options, wasClaiming: false, at: now)
         return id
     }
@@ -190,14 +197,14 @@ extension Router {
 
     /// Closes a screen. It counts as having passed on all events that it was asked about.
     mutating func closeScreen(_ id: ScreenID, at now: Now) {
-        guard let screen = screens.close(id, in: &owners) else { return }
+        guard let screen = screens.close(id) else { return }
         pass(on: screen, at: now)
     }
 
     /// Closes all screens of a connection. Each event is checked once, with the last of the screens that were asked
     /// about it; the order is the same as one by one.
     mutating func closeScreens(of owner: String, at now: Now) {
-        let closed = screens.owned(by: owner).compactMap { screens.close($0, in: &owners) }
+        let closed = screens.owned(by: owner).compactMap { screens.close($0) }
         let ids = Set(closed.map(\.id))
         // One pass: searching each event's questions for every screen is quadratic.
         var last: [EventID: ScreenID] = [:]
@@ -225,8 +232,7 @@ extension Router {
         let isClaiming = screens.isActive(screen) && screen.mode == .auto
         // Claims come before passes, which may end windows.
         if isClaiming, screen.clear, !wasClaiming || options.clear == true {
-            applyClaims(claimable(atOrBelow: screen.topic), by: screen.owner, as: .screen, at: now)
-            effects.append(.markRead(screen.topic, upTo: lastID, by: screen.owner, as: .screen))
+            claimAll(atOrBelow: screen.topic, by: screen.owner, as: .screen, at: now)
         }
         if let screen = screens[id], !screens.isActive(screen) || screen.mode == .auto {
             pass(on: screen, at: now)
@@ -254,7 +260,7 @@ extension Router {
     }
 
     mutating func pass(_ id: EventID, by caller: String, at now: Now) throws(Refusal) {
-        try requireKnown(id)
+        try events.requireKnown(id)
         for screen in screens.owned(by: caller) { answered(screen, about: id, at: now) }
         sendBanners(at: now)
     }

@@ -283,8 +283,8 @@ extension Router {
         var resolution = Resolution(.shown, count: 1, lateness: max(.zero, now.instant - tracked.deadline))
         resolution.quiet = quietBroken(by: tracked.event)
         decide(tracked, resolution)
-        cameBack(id)
         move(id, to: .gone(nil))
+        cameBack(id)
         keepRetractable(tracked.event)
     }
 

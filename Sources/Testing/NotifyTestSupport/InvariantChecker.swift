@@ -34,7 +34,7 @@ struct InvariantChecker {
     mutating func check(_ happening: Happening, _ effects: [Effect], at now: Duration) {
         // A hold ends when the timer fires: messages of the same time are handled first.
         if case .timerFired = happening { keepHolds { _, until in until > now } }
-        if case .peerLeft(let name) = happening { keepHolds { claimant, _ in claimant != name } }
+        if case .peer(let name, .left) = happening { keepHolds { claimant, _ in claimant != name } }
         for effect in effects { check(effect, at: now) }
     }
 

@@ -19,9 +19,9 @@ extension VirtualStage {
         case .closeScreen(let symbol, let owner):
             request(.screenClosed(try screen(symbol), by: owner), of: symbol, by: owner)
         case .leave(let name, _):
-            feed(.peerLeft(name))
+            feed(.peer(name, .left))
         case .condition(.paused, let isOn):
-            feed(.paused(isOn))
+            feed(.pausedFor(isOn ? .zero : nil))
         case .condition(.locked, let isOn):
             feed(.attentionChanged(isWatched: !isOn))
         case .condition(.schedule, let isOn):

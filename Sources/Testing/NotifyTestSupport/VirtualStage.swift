@@ -79,7 +79,7 @@ public struct VirtualStage {
         let drawn = recording
         perform(.well)
         for id in occurrences.keys.sorted() { feed(.claimed(id, by: "nobody")) }
-        for name in scenario.programs.keys.sorted() { feed(.peerLeft(name)) }
+        for name in scenario.programs.keys.sorted() { feed(.peer(name, .left)) }
         if router.undecidedCount + router.openWindows + router.rememberedEvents > 0 {
             watch.faults.append(
                 "with everything claimed the router still has \(router.undecidedCount) undecided events, "
@@ -161,7 +161,7 @@ public struct VirtualStage {
             }
             recording.note(request.replaces == nil ? "banner" : "update", newest, at: now, count: request.count)
             ask(request, newest)
-        case .closeBanner(let id):
+        case .keepBanner(.closed(let id)):
             guard let banner = server.banners[id] else {
                 watch.faults.append("banner \(id) is to be closed at \(now.milliseconds), but it is not up")
                 return

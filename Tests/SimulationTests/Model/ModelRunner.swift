@@ -118,11 +118,11 @@ struct ModelRunner {
             if case .reply(.screen(let id)) = replies.first { screens[label] = id }
         case .updateScreen(let label, let options, let peer): try both(.screenUpdated(screen(label), options, by: peer))
         case .closeScreen(let label, let peer): try both(.screenClosed(screen(label), by: peer))
-        case .peerLeaves(let peer): try both(.peerLeft(peer))
+        case .peerLeaves(let peer): try both(.peer(peer, .left))
         case .identify(let peer, let program, let hasLeft):
-            try both(.identified(peer, as: program.map { "p\($0)" }, hasLeft: hasLeft))
+            try both(.peer(peer, .identified(as: program.map { "p\($0)" }, hasLeft: hasLeft)))
         case .watched(let flag): try both(.attentionChanged(isWatched: flag))
-        case .paused(let flag): try both(.paused(flag))
+        case .paused(let flag): try both(.pausedFor(flag ? .zero : nil))
         case .desktop(let flag): try both(.desktopQuiet(flag))
         case .pause(let time): try both(.pausedFor(time))
         case .schedules(let active):
@@ -269,7 +269,7 @@ struct ModelRunner {
             case .showBanner(let request):
                 unsent.append(
                     (Call(id: request.call, reference: newCalls.removeFirst(), replaces: request.replaces), request))
-            case .closeBanner(let id): up.removeAll { $0 == id }
+            case .keepBanner(.closed(let id)): up.removeAll { $0 == id }
             case .announce(let event, _):
                 announced[event.id] = (event, moment.instant)
                 // The journal knows that the new event takes the place of a muted one.
@@ -315,8 +315,8 @@ struct ModelRunner {
 
     /// Everybody leaves, the server is there and answers, and time passes until there is nothing more to wait for.
     private mutating func drain() throws(Disagreement) {
-        for peer in World.peers { try both(.peerLeft(peer)) }
-        try both(.paused(false))
+        for peer in World.peers { try both(.peer(peer, .left)) }
+        try both(.pausedFor(nil))
         try both(.desktopQuiet(false))
         try both(.scheduled([]))
         try take(.callsLeave(true))

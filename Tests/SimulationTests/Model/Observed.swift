@@ -47,7 +47,7 @@ enum Observed: Equatable, CustomStringConvertible {
             self = .show(
                 newest: request.newest.id, others: request.others.map(\.id), count: request.count,
                 replaces: request.replaces, isSummary: request.isSummary)
-        case .closeBanner(let id): self = .close(id)
+        case .keepBanner(.closed(let id)): self = .close(id)
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
         case .read(let id, let peer, let place): self = .read(id, by: peer, place)

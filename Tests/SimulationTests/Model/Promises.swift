@@ -19,10 +19,10 @@ extension Router {
     ///
     private func limitThatIsExceeded() -> String? {
         let sizes: [(String, Int, Int)] = [
-            ("undecided events", undecided.total.count, limits.undecidedEvents),
-            ("bytes of undecided events", undecided.total.bytes, limits.undecidedBytes),
+            ("undecided events", events.undecided.total.count, limits.undecidedEvents),
+            ("bytes of undecided events", events.undecided.total.bytes, limits.undecidedBytes),
             ("bytes of current values", values.bytes, limits.valueBytes),
-            ("bytes of shown events", retractable.bytes, limits.retractableBytes),
+            ("bytes of shown events", events.retractableUsage.bytes, limits.retractableBytes),
             ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
             ("graces", screens.graces.count, limits.graces),
@@ -30,7 +30,7 @@ extension Router {
             ("bytes of awaited events", names.awaited.bytes, limits.awaitedBytes),
             ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
             ("removals", values.removals.count, limits.removals),
-            ("shown events", retractable.count, limits.retractableEvents),
+            ("shown events", events.retractableUsage.count, limits.retractableEvents),
             ("snoozed events", quietPeriods.snoozes.count, limits.snoozes),
             ("owed digests", quietPeriods.digests.owed.count, limits.digests),
             ("awaited events", names.awaited.count, limits.awaited),
@@ -40,40 +40,41 @@ extension Router {
             ("calls", banners.server.inFlight.count, CircuitBreaker.maximumInFlight),
             (
                 "banners", banners.count,
-                undecided.total.count + quietPeriods.snoozes.count + banners.keys.count + banners.server.inFlight.count
+                events.undecided.total.count + quietPeriods.snoozes.count + banners.keys.count
+                    + banners.server.inFlight.count
             ),
         ]
         for (name, size, limit) in sizes where size > limit { return "\(name): \(size) of \(limit)" }
         return nil
     }
 
+    private var owners: [(name: String, count: Int, owners: Owners)] {
+        [
+            ("undecided events", events.undecided.total.count, events.undecided),
+            ("awaited events", names.awaited.count, names.awaited.owners),
+            ("provisional claims", screens.holds.count, screens.holds.owners),
+            ("graces", screens.graces.count, screens.graces.owners), ("screens", screens.count, screens.owners),
+        ]
+    }
+
     private func tableThatDisagrees() -> String? {
-        if undecided.total.count != events.values.filter(\.isUndecided).count {
+        if events.undecided.total.count != events.all.filter(\.isUndecided).count {
             return "the count of undecided events"
         }
-        let bytes = events.values.filter(\.isUndecided).reduce(0) { $0 + $1.event.memoryCost }
-        if undecided.total.bytes != bytes { return "the bytes of undecided events" }
-        let shares = owners.shares.values
-        if shares.reduce(0, { $0 + $1.undecided.bytes }) != bytes { return "the bytes of events by program" }
-        if shares.reduce(0, { $0 + $1.awaited.bytes }) != names.awaited.bytes {
-            return "the bytes of awaited events by program"
+        let bytes = events.all.filter(\.isUndecided).reduce(0) { $0 + $1.event.memoryCost }
+        if events.undecided.total.bytes != bytes { return "the bytes of undecided events" }
+        for (name, count, owners) in owners {
+            let shares = owners.shares.values
+            let (sum, bytes) = (shares.reduce(0) { $0 + $1.count }, shares.reduce(0) { $0 + $1.bytes })
+            if count != sum || count != owners.total.count { return "\(name) by program: \(sum) of \(count)" }
+            if bytes != owners.total.bytes { return "\(name) by program: \(bytes) bytes of \(owners.total.bytes)" }
         }
-        for (name, total, sum) in [
-            ("undecided events", undecided.total.count, shares.reduce(0) { $0 + $1.undecided.count }),
-            ("awaited events", names.awaited.count, shares.reduce(0) { $0 + $1.awaited.count }),
-            ("provisional claims", screens.holds.count, shares.reduce(0) { $0 + $1.holds }),
-            ("graces", screens.graces.count, shares.reduce(0) { $0 + $1.graces }),
-            ("screens", screens.count, shares.reduce(0) { $0 + $1.screens }),
-        ] where total != sum {
-            return "\(name) by program: \(sum) of \(total)"
-        }
-        if retractable.bytes != retractable.entries.reduce(0, { $0 + $1.bytes }) { return "the bytes of shown events" }
         if values.bytes != values.entries.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of current values" }
         if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
         let inWindows = windows.all.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
         let behindBanners = banners.all.reduce(0) { $0 + $1.count }
         var counts = (window: 0, banner: 0, questions: 0)
-        for tracked in events.values {
+        for tracked in events.all {
             switch tracked.place {
             case .window: counts.window += 1
             case .waiting, .inFlight, .shown: counts.banner += 1
@@ -91,7 +92,7 @@ extension Router {
         if counts.banner != behindBanners { return "banners hold \(behindBanners), \(counts.banner) think they do" }
         let questions = screens.all.reduce(0) { $0 + $1.asked.count }
         if counts.questions != questions { return "screens have \(questions) questions, events \(counts.questions)" }
-        let collapsing = events.values.filter { $0.event.collapse != nil }.map(\.event)
+        let collapsing = events.all.filter { $0.event.collapse != nil }.map(\.event)
         if Set(collapsing.compactMap(\.collapse)).count != names.collapsing.count { return "the table of collapses" }
         for event in collapsing where names.collapsing[event.collapse!] != event.id {
             return "event \(event.id) was not replaced"
@@ -143,7 +144,8 @@ extension Router {
     /// itself are kept for late claims.
     func leftovers() -> String? {
         let tables: [(String, Int)] = [
-            ("undecided events", undecided.total.count), ("programs and connections", owners.isEmpty ? 0 : 1),
+            ("undecided events", events.undecided.total.count),
+            ("programs and connections", owners.count { !$0.owners.isEmpty }),
             ("screens", screens.count),
             ("holds", screens.holds.count), ("graces", screens.graces.count),
             ("grace index", screens.graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount),
@@ -155,7 +157,7 @@ extension Router {
             ("timed-out calls", banners.server.timedOut.count), ("entries", liveEntries),
         ]
         for (name, count) in tables where count > 0 { return "\(count) left in \(name)" }
-        for tracked in events.values {
+        for tracked in events.all {
             guard case .gone = tracked.place else { return "event \(tracked.event.id) is still held" }
         }
         return nil

@@ -71,7 +71,7 @@ extension ReferenceRouter {
         if canBeHeld {
             let claimants = items.flatMap { $0.holds.map(\.claimant) }
             if item!.holds.count >= limits.holdersOfEvent || claimants.count >= limits.holds
-                || share(of: peer, in: claimants) >= limits.holdsPerProgram
+                || share(of: peer, in: .holds) >= limits.holdsPerProgram
             {
                 return refuse("LimitExceeded")
             }
@@ -138,7 +138,7 @@ extension ReferenceRouter {
     mutating func claimTopic(_ topic: TopicPrefix, grace: Duration, by peer: String) {
         if grace > limits.maximumGrace { return refuse("LimitExceeded") }
         if grace > .zero, graces.count >= limits.graces { return refuse("LimitExceeded") }
-        if grace > .zero, share(of: peer, in: graces.map(\.claimant)) >= limits.gracesPerProgram {
+        if grace > .zero, share(of: peer, in: .graces) >= limits.gracesPerProgram {
             return refuse("LimitExceeded")
         }
         let found = ids { topic.covers($0.topic) }
@@ -191,7 +191,7 @@ extension ReferenceRouter {
     mutating func openScreen(_ topic: TopicPrefix, _ options: ScreenOptions, by peer: String) {
         if screens.count >= limits.screens { return refuse("LimitExceeded") }
         if screens.filter({ $0.owner == peer }).count >= limits.screensPerConnection { return refuse("LimitExceeded") }
-        if share(of: peer, in: screens.map(\.owner)) >= limits.screensPerProgram { return refuse("LimitExceeded") }
+        if share(of: peer, in: .screens) >= limits.screensPerProgram { return refuse("LimitExceeded") }
         let id = nextScreen
         nextScreen = ScreenID(id.rawValue + 1)
         screens.append(Standing(id: id, topic: topic, owner: peer))

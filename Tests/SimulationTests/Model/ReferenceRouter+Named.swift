@@ -41,11 +41,11 @@ extension ReferenceRouter {
             awaited[index].stamp = stamp()
             return out.append(.keepAwaited(merged))
         }
-        if share(of: claim.claimant, in: awaited.map(\.owner)) >= limits.awaitedPerProgram {
+        if share(of: claim.claimant, in: .awaited) >= limits.awaitedPerProgram {
             return refuse("LimitExceeded")
         }
         var kept = AwaitedClaim(claim, until: end)
-        kept.claim.program = programs[claim.claimant] ?? nil
+        kept.claim.program = programs[.awaited]?[claim.claimant] ?? nil
         out.append(.reply(.verdict(.awaited)))
         while awaited.count >= limits.awaited { loseAwaited() }
         awaited.append(Await(awaited: kept, owner: claim.claimant, stamp: stamp()))
@@ -54,12 +54,12 @@ extension ReferenceRouter {
 
     /// Of what takes most memory, the claim that would end first.
     private mutating func loseAwaited() {
-        let sizes = Dictionary(grouping: awaited) { owner(of: $0.owner) }.mapValues { own in
+        let sizes = Dictionary(grouping: awaited) { owner(of: $0.owner, in: .awaited) }.mapValues { own in
             own.reduce(0) { $0 + $1.awaited.claim.memoryCost }
         }
         let most = sizes.values.max()!
         let largest = sizes.filter { $0.value == most }.keys.min()!
-        let own = awaited.filter { owner(of: $0.owner) == largest }.map(\.awaited)
+        let own = awaited.filter { owner(of: $0.owner, in: .awaited) == largest }.map(\.awaited)
         let first = own.min { left, right in
             left.expires == right.expires
                 ? left.claim.origin.precedes(right.claim.origin) : left.expires < right.expires
@@ -70,33 +70,43 @@ extension ReferenceRouter {
     // MARK: Programs
 
     /// Who shares limits with a peer has the same owner.
-    func owner(of peer: String) -> String { programs[peer].map { $0 ?? "" } ?? peer }
+    func owner(of peer: String, in table: Table) -> String { programs[table]?[peer].map { $0 ?? "" } ?? peer }
 
-    /// How many of these peers' entries count for the program of a peer.
-    func share(of peer: String, in entries: [String]) -> Int {
-        entries.count { owner(of: $0) == owner(of: peer) }
+    /// The peers whose entries are in a table.
+    private func entries(of table: Table) -> [String] {
+        switch table {
+        case .events: items.filter(\.isOpen).map(\.sender)
+        case .holds: items.filter(\.isOpen).flatMap { $0.holds.map(\.claimant) }
+        case .awaited: awaited.map(\.owner)
+        case .graces: graces.map(\.claimant)
+        case .screens: screens.map(\.owner)
+        }
+    }
+
+    /// How many entries of a table count for the program of a peer.
+    func share(of peer: String, in table: Table) -> Int {
+        entries(of: table).count { owner(of: $0, in: table) == owner(of: peer, in: table) }
     }
 
     mutating func identify(_ peer: String, as program: String?, hasLeft: Bool) {
-        guard programs[peer] == nil else { return }
-        programs[peer] = .some(program)
-        if hasLeft { gone.insert(peer) }
-        guard let program else { return }
+        let isNew = programs[.awaited]?[peer] == nil
+        for table in Table.allCases where programs[table]?[peer] == nil {
+            programs[table, default: [:]][peer] = .some(program)
+            if hasLeft { gone[table, default: []].insert(peer) }
+        }
+        guard isNew, let program else { return }
         for index in awaited.indices where awaited[index].owner == peer {
             awaited[index].awaited.claim.program = program
         }
     }
 
-    /// The program of a peer that has left and has nothing any more is forgotten.
+    /// The program of a peer that has left and has nothing in a table any more is forgotten there.
     mutating func forgetPrograms() {
-        let open = items.filter(\.isOpen)
-        for peer in gone {
-            let entries =
-                open.map(\.sender) + open.flatMap { $0.holds.map(\.claimant) } + awaited.map(\.owner)
-                + graces.map(\.claimant) + screens.map(\.owner)
-            guard !entries.contains(peer) else { continue }
-            programs[peer] = nil
-            gone.remove(peer)
+        for (table, peers) in gone {
+            for peer in peers.subtracting(entries(of: table)) {
+                programs[table]?[peer] = nil
+                gone[table]?.remove(peer)
+            }
         }
     }
 

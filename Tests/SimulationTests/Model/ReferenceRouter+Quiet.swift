@@ -66,9 +66,9 @@ extension ReferenceRouter {
         out.append(.quietChanged)
     }
 
-    mutating func pause(for time: Duration) {
+    mutating func pause(for time: Duration?) {
         out.append(.reply(.done))
-        if time <= .zero { return pause(true) }
+        guard let time, time > .zero else { return pause(time != nil) }
         begin(Quiet(.all, .paused, ends: now.uptime + time))
     }
 

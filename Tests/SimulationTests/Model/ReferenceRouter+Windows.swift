@@ -39,7 +39,7 @@ extension ReferenceRouter {
         if silence == nil, early == nil, claim == nil, options.lifetime != .zero {
             let open = items.filter(\.isOpen)
             if open.count >= limits.undecidedEvents { return refuse("LimitExceeded") }
-            if share(of: publication.sender, in: open.map(\.sender)) >= limits.undecidedEventsPerProgram {
+            if share(of: publication.sender, in: .events) >= limits.undecidedEventsPerProgram {
                 return refuse("LimitExceeded")
             }
         }

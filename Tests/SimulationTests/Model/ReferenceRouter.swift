@@ -151,9 +151,11 @@ struct ReferenceRouter {
     /// Claims of what has not come yet, and those whose events have come since everything was last stored.
     var awaited: [Await] = []
     var come: [(await: Await, by: EventID)] = []
-    /// The peers whose programs are known, and those of them that have left.
-    var programs: [String: String?] = [:]
-    var gone: Set<String> = []
+    /// What programs have shares of.
+    enum Table: CaseIterable { case events, holds, awaited, graces, screens }
+    /// The peers whose programs are known in a table, and those of them that have left.
+    var programs: [Table: [String: String?]] = [:]
+    var gone: [Table: Set<String>] = [:]
     var shownOrder: [EventID] = []
     var screens: [Standing] = []
     var isWatched = true
@@ -242,12 +244,11 @@ struct ReferenceRouter {
     mutating func handle(_ happening: Happening, at now: Now) -> (observed: [Observed], calls: [BannerCall]) {
         begin(at: now)
         switch happening {
-        case .peerLeft(let peer):
+        case .peer(let peer, .left):
             peerLeft(peer)
-            if programs[peer] != nil { gone.insert(peer) }
-        case .identified(let peer, let program, let hasLeft): identify(peer, as: program, hasLeft: hasLeft)
+            for table in Table.allCases where programs[table]?[peer] != nil { gone[table, default: []].insert(peer) }
+        case .peer(let peer, .identified(let program, let hasLeft)): identify(peer, as: program, hasLeft: hasLeft)
         case .attentionChanged(let isWatched): loseScreens { $0.isWatched = isWatched }
-        case .paused(let flag): pause(flag)
         case .scheduled(let active):
             schedule(active)
             isCountDue = true
@@ -271,8 +272,9 @@ struct ReferenceRouter {
             drop(ids)
             awaitAgain(ids)
             takeBackDigests(ids)
-        case .forgotten(let ids): for id in ids { forget(id) }
-        case .awaitedForgotten: awaited = []
+        case .forgotten(let ids, let awaited):
+            if awaited { self.awaited = [] }
+            for id in ids { forget(id) }
         case .restored: preconditionFailure("scripts run without a journal")
         }
         return end()

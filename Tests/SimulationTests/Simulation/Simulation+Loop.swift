@@ -44,9 +44,9 @@ extension Simulation {
             } catch {
                 send(.reply(.failure(error), call))
             }
-        case .peerLeft(let name): daemon.handle(.peerLeft(name))
+        case .peerLeft(let name): daemon.handle(.peer(name, .left))
         case .attention(let isWatched): daemon.handle(.attentionChanged(isWatched: isWatched))
-        case .paused(let flag): daemon.handle(.paused(flag))
+        case .paused(let flag): daemon.handle(.pausedFor(flag ? .zero : nil))
         case .desktop(let flag): daemon.handle(.desktopQuiet(flag))
         case .owner(let name): daemon.server.ownerChanged(to: name)
         case .answer(let deliver): deliver()

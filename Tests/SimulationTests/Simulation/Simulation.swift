@@ -201,7 +201,7 @@ final class Simulation {
     }
 
     /// Whether events of an earlier run are still to be announced again.
-    var isRecovering: Bool { daemon.map { $0.router.unrestored > 0 } ?? false }
+    var isRecovering: Bool { daemon.map { $0.router.events.unrestored > 0 } ?? false }
 
     /// The daemon is gone, and with it all it had not done yet.
     func bury() {

@@ -37,7 +37,7 @@ struct JobTests {
     @Test func aJournalThatWorksAgainEndsThePause() {
         let bus = recovering()
         bus.disk.condition = .broken
-        bus.daemon.handle(.paused(true))
+        bus.daemon.handle(.pausedFor(.zero))
         bus.endTurn()
         #expect(!bus.daemon.storage.degradation.isEmpty)
         bus.disk.condition = .well

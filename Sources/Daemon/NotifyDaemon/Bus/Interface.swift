@@ -120,7 +120,6 @@ indirect enum Request {
     case claimNamed(Origin, NamedClaimOptions)
     case press(EventID, action: String)
     case forget(TopicPrefix, upTo: EventID)
-    case setPaused(Bool)
     /// For a reply that may be long.
     case read(any Reading)
     case history(TopicPrefix, after: EventID, limit: Int)

@@ -37,7 +37,7 @@ extension RouterInterface {
             .route(.screenOpened(let topic, _, _)), .route(.muted(let topic, _)), .forget(let topic, _):
             .prefix(topic)
         case .route(.screenUpdated(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
-        case .route(.pausedFor), .setPaused: .prefix(.all)
+        case .route(.pausedFor): .prefix(.all)
         case .route(.screenClosed), .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
             .history,
             .awaitChanges, .render, .explain, .diagnose:
@@ -70,7 +70,8 @@ extension RouterInterface {
                     guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
                     return try call.readBoolean()
                 }
-                try schedule(IncomingCall(kind: .other, access: .control, request: .setPaused(isPaused), message: held))
+                let request = Request.route(.pausedFor(isPaused ? .zero : nil))
+                try schedule(IncomingCall(kind: .other, access: .control, request: request, message: held))
             }
             return true
         }

@@ -95,7 +95,7 @@ extension RouterInterface: BusPumpDelegate {
             noteReply(of: Self.builtInReplySize, to: call.message.sender)
         case .leave(let name):
             host.callers.disconnected(name)
-            daemon.handle(.peerLeft(name))
+            daemon.handle(.peer(name, .left))
             host.programs.disconnected(name)
         }
     }

@@ -20,9 +20,6 @@ extension RouterInterface {
             try daemon.answer(.claimedNamed(claim, event: id), to: message)
         case .press(let id, let action): try daemon.press(action, of: id, by: caller, for: message)
         case .forget(let topic, let last): try daemon.forget(topic, upTo: last, by: caller, for: message)
-        case .setPaused(let isPaused):
-            daemon.handle(.paused(isPaused))
-            daemon.sendAfterCommit(.reply(.done, to: message))
         case .read(let reading): try write(ChunkedReply(reading, to: message))
         case .awaitChanges(let after, let limit):
             try answerOrWait(AwaitingCall(call: message, after: after, limit: limit), of: caller)

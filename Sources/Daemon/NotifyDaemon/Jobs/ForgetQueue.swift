@@ -194,10 +194,7 @@ extension Daemon {
         let isAll = topic == .all && last == EventID(0)
         let last = last == EventID(0) ? router.lastID : min(last, router.lastID)
         try jobs.forgets.add(ForgetJob(topic, upTo: last, by: host.owner(of: caller), call: call))
-        if isAll, router.awaitedCount > 0 {
-            handle(.awaitedForgotten)
-            news.unwritten.insert(.awaited)
-        }
+        if isAll, router.awaitedCount > 0 { handle(.forgotten([], awaited: true)) }
         host.endTurnWhenIdle()
     }
 }

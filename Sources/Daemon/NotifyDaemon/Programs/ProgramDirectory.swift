@@ -99,7 +99,7 @@ extension Daemon {
 
     /// The name of a connection's program is known, or cannot be found out.
     func programIdentified(_ program: String?, of claimant: String, hasLeft: Bool) {
-        handle(.identified(claimant, as: program, hasLeft: hasLeft))
+        handle(.peer(claimant, .identified(as: program, hasLeft: hasLeft)))
         let ids = unnamedClaims.take(claimant)
         guard let program, !ids.isEmpty else { return }
         for id in ids {

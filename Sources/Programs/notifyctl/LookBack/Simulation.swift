@@ -155,7 +155,7 @@ struct Simulation {
             lastBanner += 1
             inbox.append(.bannerSent(request.call))
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
-        case .closeBanner(let id): inbox.append(.bannerClosed(id, .other))
+        case .keepBanner(.closed(let id)): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment, _): timer = moment ?? timer
         case .announce, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
             .markRead, .countDigests, .startServer, .keepBanner, .changed:

@@ -1,0 +1,286 @@
+import DequeModule
+
+/// The events in memory, each in one place, and the ids that events get.
+struct Events {
+    /// The smallest id that claims may name; no run has used lower ones.
+    let oldestID: EventID
+    /// The first id of this run.
+    let firstID: EventID
+    private(set) var nextID: EventID
+    private var tracked = SlabDictionary<EventID, Router.TrackedEvent>()
+    /// Undecided events and their memory cost, by the programs of their senders.
+    private(set) var undecided = Owners()
+    /// Undecided events of earlier runs that are not restored yet.
+    private(set) var unrestored = 0
+    /// Shown events that a late claim can still retract, oldest first. Those claimed since stay in the queue.
+    private var retractable = Deque<(id: EventID, bytes: Int)>()
+    /// The memory cost of all entries.
+    private var retractableBytes = 0
+
+    init(firstID: EventID, oldestID: EventID) {
+        (self.oldestID, self.firstID, nextID) = (oldestID, firstID, firstID)
+    }
+
+    var count: Int { tracked.count }
+    /// In no particular order.
+    var all: some Sequence<Router.TrackedEvent> { tracked.values }
+    /// Those that a late claim can retract.
+    var retractableUsage: Owners.Usage { Owners.Usage(count: retractable.count, bytes: retractableBytes) }
+
+    func contains(_ id: EventID) -> Bool { tracked.contains(id) }
+
+    subscript(id: EventID) -> Router.TrackedEvent? {
+        _read { yield tracked[id] }
+    }
+
+    subscript(existing id: EventID) -> Router.TrackedEvent {
+        _read { yield tracked[existing: id] }
+        _modify { yield &tracked[existing: id] }
+    }
+
+    /// - Throws: `.unknownEvent` if the id was not given out by this router.
+    func requireKnown(_ id: EventID) throws(Refusal) {
+        guard id >= oldestID && id < nextID else { throw .noEvent(id) }
+    }
+
+    mutating func takeID() -> EventID {
+        defer { nextID = EventID(nextID.rawValue + 1) }
+        return nextID
+    }
+
+    /// A portion of earlier events comes.
+    ///
+    /// - Parameters:
+    ///   - last: the highest id of earlier runs.
+    ///   - remaining: how many undecided events come later; `nil`: no news.
+    mutating func restoring(last: EventID, remaining: Int?) {
+        nextID = max(nextID, EventID(last.rawValue + 1))
+        unrestored = remaining ?? unrestored
+    }
+
+    // MARK: Places
+
+    fileprivate mutating func add(_ event: Router.TrackedEvent) {
+        tracked[event.event.id] = event
+        if event.isUndecided { undecided.add(bytes: event.event.memoryCost, of: .connection(event.event.sender)) }
+    }
+
+    fileprivate mutating func remove(_ id: EventID) -> Router.TrackedEvent {
+        let removed = tracked.remove(existing: id)
+        if removed.isUndecided { uncount(removed.event) }
+        return removed
+    }
+
+    /// While an event waits for the server, its lifetime may end.
+    fileprivate mutating func move(_ id: EventID, to place: Router.TrackedEvent.Place, timers: inout Router.Timers) {
+        let slot = tracked.slot(existing: id)
+        let wasUndecided = tracked[slot: slot].isUndecided
+        tracked[slot: slot].place = place
+        tracked[slot: slot].expiryTimer = nil
+        if case .waiting = place {
+            tracked[slot: slot].expiryTimer = timers.schedule(.event(id), at: tracked[slot: slot].expires)
+        }
+        if wasUndecided, !tracked[slot: slot].isUndecided { uncount(tracked[slot: slot].event) }
+    }
+
+    private mutating func uncount(_ event: Event) {
+        undecided.remove(bytes: event.memoryCost, of: .connection(event.sender))
+    }
+
+    // MARK: Undecided events
+
+    mutating func learn(_ news: PeerNews, of name: String) { undecided.learn(news, of: name) }
+
+    /// - Throws: `.limitExceeded` if there is no room for another event.
+    func checkRoom(for event: Event, limits: Limits) throws(Refusal) {
+        let usage = undecided[event.sender]
+        if undecided.total.count + unrestored >= limits.undecidedEvents {
+            throw .limitExceeded(
+                "undecided events: there are \(limits.undecidedEvents) already; "
+                    + "try again when some have been claimed or shown")
+        }
+        if usage.count >= limits.undecidedEventsPerProgram {
+            throw .limitExceeded(
+                "undecided events of one program: there are \(usage.count) of yours already; "
+                    + "try again when some have been claimed or shown")
+        }
+        if undecided.total.bytes + event.memoryCost > limits.undecidedBytes {
+            throw .limitExceeded(
+                "bytes of undecided events: with this event it would be more than \(limits.undecidedBytes); "
+                    + "try again when some have been claimed or shown")
+        }
+        if usage.bytes + event.memoryCost > limits.undecidedBytesPerProgram {
+            throw .limitExceeded(
+                "bytes of undecided events of one program: with this event yours would be more than "
+                    + "\(limits.undecidedBytesPerProgram); try again when some have been claimed or shown")
+        }
+    }
+
+    // MARK: Shown events
+
+    func hasRoom(for count: Int, bytes added: Int, limits: Limits) -> Bool {
+        retractable.count + count <= limits.retractableEvents && retractableBytes + added <= limits.retractableBytes
+    }
+
+    /// Whether a late claim can still retract it. Looks through all entries.
+    func canRetract(_ id: EventID) -> Bool { retractable.contains { $0.id == id } }
+
+    /// - Parameter isOldest: whether the event is older than all others, and not newer.
+    mutating func keepRetractable(_ event: Event, isOldest: Bool = false) {
+        let entry = (event.id, event.memoryCost)
+        if isOldest { retractable.prepend(entry) } else { retractable.append(entry) }
+        retractableBytes += event.memoryCost
+    }
+
+    /// A late claim does not retract the event any more. Looks through all entries.
+    mutating func dropRetractable(_ id: EventID) {
+        guard let index = retractable.firstIndex(where: { $0.id == id }) else { return }
+        retractableBytes -= retractable.remove(at: index).bytes
+    }
+
+    /// The oldest one beyond the limits; each is returned once.
+    mutating func takeOldest(beyond limits: Limits) -> EventID? {
+        guard !hasRoom(for: 0, bytes: 0, limits: limits), let oldest = retractable.popFirst() else { return nil }
+        retractableBytes -= oldest.bytes
+        return oldest.id
+    }
+}
+
+/// An event in memory, and its place. Only `move` changes that.
+extension Router {
+    struct TrackedEvent {
+        enum Place {
+            case window(CoalescingKey)
+            case waiting(CoalescingKey)
+            /// Claimed provisionally, and its window is over.
+            case held(CoalescingKey)
+            case inFlight(CoalescingKey)
+            case shown(CoalescingKey, BannerID)
+            /// Its banner has disappeared without being dismissed.
+            case gone(BannerID?)
+            /// Its banner comes back later.
+            case snoozed
+        }
+
+        let event: Event
+        let accepted: Instant
+        var expires: Uptime
+        fileprivate(set) var place: Place
+        /// When its window was opened.
+        var opened: Instant
+        /// The deadline of its window, once the window has ended.
+        var deadline: Instant
+        /// The screens whose answers are awaited.
+        var asked: [ScreenID] = []
+        /// Armed while the event waits for the server, for the end of its lifetime.
+        fileprivate(set) var expiryTimer: Timers.LifetimeID?
+        /// Whether an earlier run accepted it.
+        var isReplayed = false
+        /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
+        var isOfEarlierBoot = false
+        /// Whether it has an outcome already and was snoozed. It stays so until a banner shows it again.
+        var isSnoozed = false
+
+        /// The window that it is in.
+        var window: CoalescingKey? {
+            if case .window(let key) = place { key } else { nil }
+        }
+
+        /// The server's number of the banner that shows it or has shown it.
+        var number: BannerID? {
+            switch place {
+            case .shown(_, let number): number
+            case .gone(let number): number
+            case .window, .waiting, .held, .inFlight, .snoozed: nil
+            }
+        }
+
+        /// The banner that it is behind, or may be the successor of.
+        var banner: CoalescingKey? {
+            switch place {
+            case .window(let key): event.collapse == nil ? nil : key
+            case .waiting(let key), .inFlight(let key), .shown(let key, _): key
+            case .held, .gone, .snoozed: nil
+            }
+        }
+
+        /// The time from publishing to a moment; `nil` for an event of an earlier boot.
+        func latency(at moment: Instant) -> Duration? { isOfEarlierBoot ? nil : moment - accepted }
+
+        /// Whether the event has no outcome yet.
+        var isUndecided: Bool {
+            switch place {
+            case .window, .waiting, .held, .inFlight: !isSnoozed
+            case .shown, .gone, .snoozed: false
+            }
+        }
+
+        /// Whether claims are awaited.
+        var isAwaited: Bool { Self.isAwaited(event, asked: asked, isReplayed: isReplayed) }
+
+        /// After a restart the screens that would be asked are not back yet.
+        static func isAwaited(_ event: Event, asked: [ScreenID], isReplayed: Bool) -> Bool {
+            event.route.wait == .anyone || !asked.isEmpty || isReplayed && event.route.wait == .screens
+        }
+    }
+
+    /// Takes in an event that has a place.
+    mutating func keep(_ tracked: TrackedEvent) {
+        events.add(tracked)
+        names.add(tracked.event)
+    }
+
+    /// Removes an event from memory. It must not have a place any more.
+    mutating func forget(existing id: EventID) -> TrackedEvent {
+        let tracked = events.remove(id)
+        if tracked.isSnoozed { quietPeriods.snoozes.end(id) }
+        names.remove(tracked.event)
+        return tracked
+    }
+
+    /// Changes the place of an event.
+    mutating func move(_ id: EventID, to place: TrackedEvent.Place) { events.move(id, to: place, timers: &timers) }
+}
+
+/// Where an undecided event is.
+public enum Progress: Hashable, Sendable {
+    /// Claims are awaited.
+    case window
+    /// A connection, named by its unique name, has claimed it provisionally.
+    case held(by: String)
+    /// Its window has ended and its banner waits to be sent; `nil`: nothing delays it.
+    case waiting(BannerDelay?)
+    /// The notification server has been asked for its banner.
+    case asked
+}
+
+extension Router {
+    /// Where an undecided event is; `nil` for any other event and for one that is not restored yet.
+    public func progress(of id: EventID) -> Progress? {
+        guard let tracked = events[id], tracked.isUndecided else { return nil }
+        if let hold = screens.holds[id].first { return .held(by: hold.claimant) }
+        switch tracked.place {
+        case .window: return .window
+        case .waiting(let key): return .waiting(delay(to: key))
+        case .inFlight: return .asked
+        case .held, .shown, .gone, .snoozed: return nil
+        }
+    }
+
+    /// When an undecided event was accepted (`nil` in an earlier boot), and when its window opened and ends or ended.
+    public func window(of id: EventID) -> (accepted: Instant?, opened: Instant, deadline: Instant)? {
+        guard let tracked = events[id], tracked.isUndecided else { return nil }
+        let accepted = tracked.isOfEarlierBoot ? nil : tracked.accepted
+        guard case .window(let key) = tracked.place, let window = windows[key] else {
+            return (accepted, tracked.opened, tracked.deadline)
+        }
+        return (accepted, window.opened, window.deadline)
+    }
+
+    private func delay(to key: CoalescingKey) -> BannerDelay? {
+        guard banners.server.isServerThere else { return banners.server.isServerFound ? .busy : .absent }
+        if banners.server.isCircuitOpen { return .resting }
+        if key == .summary, banners.summaryTimer != nil { return .limited }
+        return banners.server.allowsCall && banners[key]?.call == nil ? nil : .busy
+    }
+}
