@@ -7,9 +7,7 @@ import Systemd
 /// caller claims the event. The command is started first, so that a press whose command cannot be started changes
 /// nothing.
 extension Daemon {
-    func press(
-        _ action: String, of id: EventID, by caller: String, for call: RetainedMessage
-    ) throws(Refusal) {
+    func press(_ action: String, of id: EventID, by caller: String, for call: RetainedMessage) throws(Refusal) {
         endTurnIfTooLong()
         let event = try pressable(id)
         let appearance = event.appearance
@@ -37,8 +35,7 @@ extension Daemon {
         guard let stored = stored.map(storage.current) else { throw .noEvent(id) }
         guard stored.isUnread else {
             let outcome = stored.decision?.outcome.rawValue ?? "undecided"
-            throw .notClaimant(
-                "event \(id) is \(outcome) and read; a button can be pressed while its event is unread")
+            throw .notClaimant("event \(id) is \(outcome) and read; a button can be pressed while its event is unread")
         }
         return storage.event(stored, routes: configuration.routes)
     }

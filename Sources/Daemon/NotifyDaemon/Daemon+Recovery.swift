@@ -16,9 +16,7 @@ extension Daemon {
         storage.restoration(of: banners, routes: configuration.routes, at: clock)
     }
 
-    func restoration(of ids: [NamedPush]) -> Restoration {
-        storage.restoration(of: ids, limits: limits, at: clock)
-    }
+    func restoration(of ids: [NamedPush]) -> Restoration { storage.restoration(of: ids, limits: limits, at: clock) }
 
     /// Restores all banners that are up, before something is done that may concern one of them.
     func restoreBanners() throws(Refusal) {

@@ -21,9 +21,7 @@ extension Daemon {
         }
     }
 
-    private func armSignalTimer() {
-        jobs.wake(host, after: SignalQueue.pause, at: host.now.instant)
-    }
+    private func armSignalTimer() { jobs.wake(host, after: SignalQueue.pause, at: host.now.instant) }
 
     private func send(_ signal: Signal, decided moment: Instant) {
         var signal = signal

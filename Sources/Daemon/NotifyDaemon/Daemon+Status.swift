@@ -44,9 +44,7 @@ extension Daemon {
             ])
     }
 
-    func log(_ name: String, _ caller: Caller) {
-        logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"])
-    }
+    func log(_ name: String, _ caller: Caller) { logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"]) }
 
     func recordDenial(of request: AccessRequest, to caller: String, by rule: PolicyRule) {
         denials += 1

@@ -88,9 +88,7 @@ final class Daemon {
             try requireSignalQueueSpace()
         }
         // Only what can be kept is awaited.
-        if case .claimedNamed(_, nil) = call, !storage.acceptsEvents {
-            throw .storageUnavailable(storage.degradation)
-        }
+        if case .claimedNamed(_, nil) = call, !storage.acceptsEvents { throw .storageUnavailable(storage.degradation) }
         try jobs.marks.requireRoom(for: call, in: self)
         var now = host.now
         if outbox.turn.isTooLong(at: now.instant) || storage.isTurnLarge {
@@ -154,9 +152,7 @@ final class Daemon {
     }
 
     /// Closes a screen without a call of its owner.
-    func closeScreen(_ id: ScreenID, of owner: String) {
-        handle(.screenClosed(id, by: owner))
-    }
+    func closeScreen(_ id: ScreenID, of owner: String) { handle(.screenClosed(id, by: owner)) }
 
     /// Handles a call without a caller.
     ///
@@ -326,8 +322,7 @@ final class Daemon {
             case .signal(let signal, let id, let moment):
                 if let id, refused.contains(id) { continue }
                 announce(signal, decided: moment)
-            case .show(let request):
-                if refused.isEmpty { show(request) }
+            case .show(let request): if refused.isEmpty { show(request) }
             case .close(let id): server.close(id)
             case .relay(let event, let action, let token):
                 announce(.action(event, action), decided: host.now.instant)

@@ -72,13 +72,9 @@ struct WallClock {
     /// Which boot this is; see `Expiry`.
     let boot: String
 
-    func moment(_ instant: Instant) -> Int64 {
-        wall + instant.microseconds - now.instant.microseconds
-    }
+    func moment(_ instant: Instant) -> Int64 { wall + instant.microseconds - now.instant.microseconds }
 
-    func moment(_ uptime: Uptime) -> Int64 {
-        wall + uptime.microseconds - now.uptime.microseconds
-    }
+    func moment(_ uptime: Uptime) -> Int64 { wall + uptime.microseconds - now.uptime.microseconds }
 
     var reading: ClockReading { ClockReading(wall: wall, uptime: now.uptime.microseconds, boot: boot) }
 
@@ -91,12 +87,8 @@ struct WallClock {
     }
 
     /// What is left of a stored event's lifetime; negative when it is over.
-    func left(_ expiry: Expiry) -> Duration {
-        expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: boot)
-    }
+    func left(_ expiry: Expiry) -> Duration { expiry.left(wall: wall, uptime: now.uptime.microseconds, boot: boot) }
 
     /// What is left of a stored pause or mute; negative when it is over.
-    func left(_ end: StoredQuiet.End) -> Duration {
-        end.left(wall: wall, uptime: now.uptime.microseconds, boot: boot)
-    }
+    func left(_ end: StoredQuiet.End) -> Duration { end.left(wall: wall, uptime: now.uptime.microseconds, boot: boot) }
 }

@@ -131,8 +131,7 @@ extension MessageID {
         case .busUnreachable:
             (.critical, "The bus cannot be reached; start a session bus, or name another with --address")
         case .busLost: (.error, "The connection to the bus is lost")
-        case .nameTaken:
-            (.critical, "The name is taken by another notifyd on this bus; stop it, or use --address")
+        case .nameTaken: (.critical, "The name is taken by another notifyd on this bus; stop it, or use --address")
         case .systemFailure: (.critical, "The daemon cannot go on")
         case .messageNotSent: (.error, "A message could not be sent")
         case .zoneUnwatched: (.warning, "The time zone cannot be watched; schedules may begin or end late once")
@@ -159,8 +158,7 @@ extension MessageID {
         case .serverAnswers: (.notice, "The notification server answers again")
         case .malformedReply:
             (.warning, "The notification server answered without a number; its banners cannot be updated or closed")
-        case .dropInLeftOut:
-            (.error, "A file of a package is left out of the configuration")
+        case .dropInLeftOut: (.error, "A file of a package is left out of the configuration")
         case .unknownAction:
             (.warning, "The notification server reports a button that its banner does not have; it is ignored")
         case .noCapabilities:

@@ -69,8 +69,7 @@ final class SystemHost: Host {
     // MARK: Clocks and timers
 
     var now: Now {
-        Now(
-            instant: Instant(microseconds: Clock.monotonic()), uptime: Uptime(microseconds: Clock.boottime()))
+        Now(instant: Instant(microseconds: Clock.monotonic()), uptime: Uptime(microseconds: Clock.boottime()))
     }
 
     var instant: Instant { Instant(microseconds: Clock.monotonic()) }
@@ -159,8 +158,7 @@ final class SystemHost: Host {
                 let message = codec.signal(signal, clock: moment, program: programs.program)
                 try bus.send(message, bytes: signal.bytes)
             case .propertiesChanged(let properties):
-                bus.propertiesChanged(
-                    path: BusCodec.path, interface: BusCodec.interface, properties.map(\.rawValue))
+                bus.propertiesChanged(path: BusCodec.path, interface: BusCodec.interface, properties.map(\.rawValue))
             }
         } catch {
             logger.record(.messageNotSent, ["error": "\(error)"])

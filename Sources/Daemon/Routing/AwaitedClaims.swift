@@ -49,9 +49,7 @@ struct AwaitedClaims {
 
     func timer(of name: EventName) -> Router.Timers.LifetimeID? { entries[name]?.timer }
 
-    mutating func insert(
-        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, of owner: Owner
-    ) {
+    mutating func insert(_ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID, of owner: Owner) {
         insert(Entry(awaited, timer, of: owner))
     }
 
@@ -61,9 +59,7 @@ struct AwaitedClaims {
     }
 
     /// Changes a claim, which still counts for the same owner.
-    mutating func update(
-        _ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID
-    ) {
+    mutating func update(_ awaited: AwaitedClaim, _ timer: Router.Timers.LifetimeID) {
         guard let entry = entries[awaited.claim.name] else { return }
         let changed = Entry(awaited, timer, of: entry.owner)
         entries[awaited.claim.name] = changed
@@ -71,9 +67,7 @@ struct AwaitedClaims {
         owners.remove(bytes: entry.bytes, of: entry.owner)
     }
 
-    mutating func remove(_ name: EventName) -> AwaitedClaim? {
-        removeEntry(name)?.awaited
-    }
+    mutating func remove(_ name: EventName) -> AwaitedClaim? { removeEntry(name)?.awaited }
 
     mutating func removeAll() {
         for name in entries.keys { _ = removeEntry(name) }
@@ -91,9 +85,7 @@ struct AwaitedClaims {
     }
 
     /// The events that have come are stored.
-    mutating func stored() {
-        taken = []
-    }
+    mutating func stored() { taken = [] }
 
     /// Puts back the claims of events that could not be stored. A timer that fired meanwhile is due again.
     ///
@@ -138,8 +130,7 @@ struct AwaitedClaims {
 
     private var largest: Owner? {
         owners.shares.max { left, right in
-            left.value.bytes == right.value.bytes
-                ? right.key.precedes(left.key) : left.value.bytes < right.value.bytes
+            left.value.bytes == right.value.bytes ? right.key.precedes(left.key) : left.value.bytes < right.value.bytes
         }?.key
     }
 }

@@ -29,17 +29,13 @@ struct Banner {
     /// up, even if nothing else is behind it.
     fileprivate(set) var successor: EventID?
 
-    fileprivate init(serial: UInt64) {
-        self.serial = serial
-    }
+    fileprivate init(serial: UInt64) { self.serial = serial }
 
     /// All unclaimed events behind the banner.
     var count: Int { waiting.count + inFlight.count + shown.count }
 
     /// Whether the server has to be called: for events that wait, or to update what it shows.
-    var needsCall: Bool {
-        !waiting.isEmpty || isOutdated && id != nil && !shown.isEmpty && successor == nil
-    }
+    var needsCall: Bool { !waiting.isEmpty || isOutdated && id != nil && !shown.isEmpty && successor == nil }
 
     /// A call to the server. Most banners have none, so it is allocated separately.
     final class Call: Sendable {

@@ -39,9 +39,7 @@ public struct DigestTally: Sendable {
 
     private let occasion: Occasion
 
-    public init(_ occasion: Occasion = .quiet) {
-        self.occasion = occasion
-    }
+    public init(_ occasion: Occasion = .quiet) { self.occasion = occasion }
 
     private static func topic(_ text: String) -> Topic {
         do { return try Topic(text) } catch { preconditionFailure("\(text) is a topic") }
@@ -71,9 +69,7 @@ public struct DigestTally: Sendable {
         let field = event.fields.first { $0.name == "from" }.flatMap { field in
             if case .string(let text) = field.value { text } else { nil }
         }
-        guard let name = field ?? captures.first(where: { $0.name == "mate" })?.value, !name.isEmpty else {
-            return nil
-        }
+        guard let name = field ?? captures.first(where: { $0.name == "mate" })?.value, !name.isEmpty else { return nil }
         return name
     }
 

@@ -53,9 +53,7 @@ struct Digests {
     private(set) var unstored: (event: EventID, owed: [OwedDigest])?
 
     /// In the byte order of their topics, then in the order of their beginnings.
-    var all: [OwedDigest] {
-        owed.values.sorted { $0.period.precedes($1.period) }
-    }
+    var all: [OwedDigest] { owed.values.sorted { $0.period.precedes($1.period) } }
 
     /// A period has held back the banner of an event.
     ///

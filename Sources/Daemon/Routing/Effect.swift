@@ -155,9 +155,7 @@ public struct ValueRemoval: Sendable {
 public struct BannerID: Hashable, Sendable, CustomStringConvertible {
     public let rawValue: UInt32
 
-    public init(_ rawValue: UInt32) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: UInt32) { self.rawValue = rawValue }
 
     public var description: String { "\(rawValue)" }
 }
@@ -166,9 +164,7 @@ public struct BannerID: Hashable, Sendable, CustomStringConvertible {
 public struct BannerCall: Hashable, Sendable {
     public let rawValue: UInt64
 
-    public init(_ rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 }
 
 /// A banner to show. The shell makes the text, with the wording of each event's route.

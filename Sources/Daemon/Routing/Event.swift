@@ -4,13 +4,9 @@ import NotifyText
 public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64
 
-    public init(_ rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-    public static func < (left: EventID, right: EventID) -> Bool {
-        left.rawValue < right.rawValue
-    }
+    public static func < (left: EventID, right: EventID) -> Bool { left.rawValue < right.rawValue }
 
     public var description: String { "\(rawValue)" }
 }

@@ -17,9 +17,7 @@ struct Events {
     /// The memory cost of all entries.
     private var retractableBytes = 0
 
-    init(firstID: EventID, oldestID: EventID) {
-        (self.oldestID, self.firstID, nextID) = (oldestID, firstID, firstID)
-    }
+    init(firstID: EventID, oldestID: EventID) { (self.oldestID, self.firstID, nextID) = (oldestID, firstID, firstID) }
 
     var count: Int { tracked.count }
     /// In no particular order.

@@ -40,9 +40,7 @@ package enum FieldCoding {
     }
 
     /// Removes the encoding of fields from the front.
-    package static func decode(
-        _ count: Int, from bytes: inout UnsafeRawBufferPointer
-    ) throws(Malformed) -> [Field] {
+    package static func decode(_ count: Int, from bytes: inout UnsafeRawBufferPointer) throws(Malformed) -> [Field] {
         var reader = Reader(bytes: bytes)
         var fields: [Field] = []
         for _ in 0..<count { fields.append(try reader.field()) }
@@ -186,8 +184,6 @@ package enum FieldCoding {
             return .dictionary(key: Self.string(inner.prefix(1)), value: Self.string(inner.dropFirst()), pairs)
         }
 
-        private static func string(_ bytes: ArraySlice<UInt8>) -> String {
-            String(decoding: bytes, as: UTF8.self)
-        }
+        private static func string(_ bytes: ArraySlice<UInt8>) -> String { String(decoding: bytes, as: UTF8.self) }
     }
 }

@@ -8,9 +8,7 @@ public enum EventName: Hashable, Sendable {
     case own(EventID)
 
     /// The name that an event has.
-    init(_ id: EventID, _ origin: Origin) {
-        self = origin.isGlobalID ? .origin(origin) : .own(id)
-    }
+    init(_ id: EventID, _ origin: Origin) { self = origin.isGlobalID ? .origin(origin) : .own(id) }
 }
 
 /// Where a claim was made that somebody passes on; empty for a claim that was made here.

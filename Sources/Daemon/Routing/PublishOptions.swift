@@ -40,8 +40,7 @@ public struct PublishOptions: Sendable, Equatable {
             case "remove": remove = try entry.boolean()
             case "if-newer": ifNewer = try entry.boolean()
             case "ttl":
-                lifetime = .seconds(
-                    try entry.integer(in: 0...Limits.maximumLifetime.components.seconds, "seconds"))
+                lifetime = .seconds(try entry.integer(in: 0...Limits.maximumLifetime.components.seconds, "seconds"))
             case "urgency":
                 let level = try entry.integer(in: 0...2, "(0 low, 1 normal, 2 critical)")
                 urgency = Urgency(rawValue: UInt8(level))
@@ -51,8 +50,7 @@ public struct PublishOptions: Sendable, Equatable {
                 window = .milliseconds(
                     try entry.integer(in: 0...Limits.maximumWindow.components.seconds * 1000, "milliseconds"))
             case "published": published = try entry.integer(in: 0...Int64.max, "microseconds since the epoch")
-            case let name where Appearance.optionNames.contains(name):
-                appearance.append(entry)
+            case let name where Appearance.optionNames.contains(name): appearance.append(entry)
             default:
                 let names = Self.names + Appearance.optionNames
                 throw .invalidEvent(
@@ -97,8 +95,7 @@ extension Field {
         guard value.integer != nil || isLarge, let found = value.text else {
             throw wrongType("a whole number, \(unit)")
         }
-        throw .invalidEvent(
-            "option '\(name)' is \(found); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
+        throw .invalidEvent("option '\(name)' is \(found); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
     }
 
     func wrongType(_ wanted: String) -> Refusal {

@@ -153,23 +153,17 @@ struct QuietPeriods {
         return true
     }
 
-    mutating func pause(until end: Uptime, timer: TimerID) {
-        pause = Period(ends: end, timer: timer)
-    }
+    mutating func pause(until end: Uptime, timer: TimerID) { pause = Period(ends: end, timer: timer) }
 
     /// - Returns: whether there was a pause.
-    mutating func liftPause() -> Bool {
-        pause.take() != nil
-    }
+    mutating func liftPause() -> Bool { pause.take() != nil }
 
     mutating func mute(_ topic: TopicPrefix, until end: Uptime, timer: TimerID) {
         mutes[topic] = Period(ends: end, timer: timer)
     }
 
     /// - Returns: whether this very topic was muted.
-    mutating func liftMute(_ topic: TopicPrefix) -> Bool {
-        mutes.removeValue(forKey: topic) != nil
-    }
+    mutating func liftMute(_ topic: TopicPrefix) -> Bool { mutes.removeValue(forKey: topic) != nil }
 
     // MARK: Schedules
 
@@ -197,14 +191,10 @@ struct QuietPeriods {
     }
 
     /// Whether a period is on and not lifted.
-    func isOn(_ period: ActiveSchedule.Period) -> Bool {
-        !lifted.contains(period) && on[period] != nil
-    }
+    func isOn(_ period: ActiveSchedule.Period) -> Bool { !lifted.contains(period) && on[period] != nil }
 
     /// Whether a period is on, but no digest is to follow its end.
-    func isOnWithoutDigest(_ period: ActiveSchedule.Period) -> Bool {
-        on[period] == false
-    }
+    func isOnWithoutDigest(_ period: ActiveSchedule.Period) -> Bool { on[period] == false }
 
     /// The period whose digest counts what a schedule of this very topic holds back; `nil` without a digest.
     func digestPeriod(at topic: TopicPrefix) -> ActiveSchedule.Period? { digested[topic] }
@@ -227,9 +217,7 @@ extension Router {
     /// their topics.
     public var quiet: [Quiet] { quietPeriods.all }
     /// The schedules that are on but lifted, in the byte order of their topics.
-    public var liftedSchedules: [ActiveSchedule.Period] {
-        quietPeriods.lifted.sorted { $0.precedes($1) }
-    }
+    public var liftedSchedules: [ActiveSchedule.Period] { quietPeriods.lifted.sorted { $0.precedes($1) } }
     /// Whether banners are paused.
     public var pausesBanners: Bool { quietPeriods.isPaused }
 

@@ -51,13 +51,9 @@ public final class Route: Sendable {
             Action(key: key, label: label, command: command, application: application)
         }
 
-        public static func == (left: Action, right: Action) -> Bool {
-            left.texts == right.texts
-        }
+        public static func == (left: Action, right: Action) -> Bool { left.texts == right.texts }
 
-        private var texts: [ByteString?] {
-            [key.bytes, label.bytes, application?.bytes] + command.map(\.bytes)
-        }
+        private var texts: [ByteString?] { [key.bytes, label.bytes, application?.bytes] + command.map(\.bytes) }
     }
 
     /// `nil` for the default route, for topics that no pattern matches.

@@ -142,15 +142,13 @@ extension Router {
         guard let key = banners.end(call, as: cause, at: now.instant)?.key else { return }
         requeue(key)
         switch failure {
-        case .notAsked:
-            if let banner = banners.emptyBanner(key) { close(banner) }
+        case .notAsked: if let banner = banners.emptyBanner(key) { close(banner) }
         case .unknownBanner:
             // The server works; the next call makes a new banner.
             output.statistics.bannerFailures += 1
             banners.server.succeeded()
             if let id = banners[existing: key].id { bannerDisappeared(id) }
-        case .noAnswer:
-            callFailed(key, at: now)
+        case .noAnswer: callFailed(key, at: now)
         }
         banners.removeIfUnused(key)
         sendBanners(at: now)
@@ -226,8 +224,7 @@ extension Router {
             for event in banners[existing: key].shown { move(event, to: .shown(key, id)) }
         }
         banners.setNumber(id, of: key, first: first)
-        output.append(
-            .keepBanner(.up(id, first: banners[existing: key].first ?? first, isSummary: key == .summary)))
+        output.append(.keepBanner(.up(id, first: banners[existing: key].first ?? first, isSummary: key == .summary)))
     }
 
     // MARK: The server

@@ -53,8 +53,7 @@ extension Router {
     /// Keeps an event from becoming a banner for now.
     private mutating func takeBack(_ id: EventID, from place: TrackedEvent.Place) {
         switch place {
-        case .window(let key):
-            windows.hold(id, in: key)
+        case .window(let key): windows.hold(id, in: key)
         case .waiting(let key):
             dequeue(id, from: key)
             move(id, to: .held(key))
@@ -73,8 +72,7 @@ extension Router {
         _ step: ClaimForm, of id: EventID, by claimant: String, _ verdict: Verdict, age: Duration? = nil, at now: Now
     ) {
         let latency = events[id].map { $0.latency(at: now.instant) } ?? age
-        output.append(
-            .noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
+        output.append(.noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
     }
 
     mutating func complete(_ id: EventID, by claimant: String, at now: Now) throws(Refusal) {
@@ -110,8 +108,7 @@ extension Router {
         case .held(let key):
             events[existing: id].deadline = now.instant
             queueOrDiscard(id, for: key, at: now)
-        case .waiting, .inFlight, .shown, .gone, .snoozed:
-            preconditionFailure("a held event does not go to the server")
+        case .waiting, .inFlight, .shown, .gone, .snoozed: preconditionFailure("a held event does not go to the server")
         }
     }
 
@@ -199,9 +196,7 @@ struct Graces {
     mutating func learn(_ news: PeerNews, of name: String) { owners.learn(news, of: name) }
 
     /// Who claims an event with this topic: the claimant of the oldest grace.
-    func claimant(of topic: Topic) -> String? {
-        index.first(covering: topic).flatMap { graces[$0]?.claimant }
-    }
+    func claimant(of topic: Topic) -> String? { index.first(covering: topic).flatMap { graces[$0]?.claimant } }
 
     mutating func begin(_ topic: TopicPrefix, by claimant: String) -> ID {
         lastID += 1

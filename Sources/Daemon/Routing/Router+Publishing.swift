@@ -39,9 +39,7 @@ extension Router {
         output.statistics.published += 1
         names.deduplicator.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
-        if isRetained, let version {
-            setValue(version, of: event.topic, bytes: event.memoryCost, until: expires)
-        }
+        if isRetained, let version { setValue(version, of: event.topic, bytes: event.memoryCost, until: expires) }
         var isOver = false
         let awaited = awaitedClaim(of: id, options.origin)
         switch fate {
@@ -59,8 +57,7 @@ extension Router {
             output.statistics.count(.expired)
             output.append(.announce(event, Announcement(window: nil, expires: expires)))
             output.append(.resolve(id, event.topic, Resolution(.expired)))
-        case .window:
-            isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
+        case .window: isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
         if let awaited { endAwait(of: awaited, for: id) }
         if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }

@@ -15,9 +15,7 @@ extension Router {
     }
 
     /// All snoozed events, in the order of their ids.
-    public var snoozed: [Snoozed] {
-        quietPeriods.snoozes.all.sorted { $0.id < $1.id }
-    }
+    public var snoozed: [Snoozed] { quietPeriods.snoozes.all.sorted { $0.id < $1.id } }
 
     /// When the banner of a snoozed event is due again; `nil` for any other event.
     public func snoozeEnd(of id: EventID) -> Uptime? { quietPeriods.snoozes[id]?.due }

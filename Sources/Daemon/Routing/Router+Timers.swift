@@ -162,9 +162,7 @@ struct TimerQueue<Deadline: Comparable, Timer> {
             left.deadline == right.deadline ? left.id.serial < right.id.serial : left.deadline < right.deadline
         }
 
-        static func == (left: Entry, right: Entry) -> Bool {
-            left.id == right.id
-        }
+        static func == (left: Entry, right: Entry) -> Bool { left.id == right.id }
     }
 
     private var heap = Heap<Entry>()
@@ -205,9 +203,7 @@ struct TimerQueue<Deadline: Comparable, Timer> {
         if let moment = armed, moment <= now { armed = nil }
     }
 
-    mutating func removeNext() {
-        heap.removeMin()
-    }
+    mutating func removeNext() { heap.removeMin() }
 
     /// - Parameter armed: `entries` without the stale ones.
     mutating func compact(keeping armed: [Entry]) {

@@ -67,8 +67,7 @@ public struct Router {
     ///   - oldestID: the smallest id that claims may name; `nil`: `firstID`.
     public init(
         routes: RouteTable, banners: BannerSettings = BannerSettings(),
-        screens screenSettings: ScreenSettings = ScreenSettings(),
-        limits: Limits = Limits(), firstID: EventID,
+        screens screenSettings: ScreenSettings = ScreenSettings(), limits: Limits = Limits(), firstID: EventID,
         oldestID: EventID? = nil
     ) {
         settings = Settings(routes: routes, banners: banners, limits: limits)
@@ -194,9 +193,7 @@ public struct Router {
         return (reply, takeEffects(at: now))
     }
 
-    private mutating func answer(
-        _ call: Call, at now: Now, _ reader: some EventReader
-    ) throws(Refusal) -> Reply {
+    private mutating func answer(_ call: Call, at now: Now, _ reader: some EventReader) throws(Refusal) -> Reply {
         switch call {
         case .published(let publication):
             try load(for: publication, at: now, reader)
@@ -204,8 +201,7 @@ public struct Router {
         case .claimed(let id, let claimant, let action):
             let age = try loadToDecide(id, by: claimant, at: now, reader)
             return .verdict(try claim(id, by: claimant, pressing: action, age: age, at: now))
-        case .claimedNamed(let claim, let id):
-            return .verdict(try claimNamed(claim, event: id, at: now, reader))
+        case .claimedNamed(let claim, let id): return .verdict(try claimNamed(claim, event: id, at: now, reader))
         case .claimedCold(let event, let claimant, let form):
             recall(event, at: now)
             guard remembers(event.event.id) else { return .verdict(.recorded) }

@@ -2,13 +2,9 @@
 public struct ScreenID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64
 
-    public init(_ rawValue: UInt64) {
-        self.rawValue = rawValue
-    }
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
 
-    public static func < (left: ScreenID, right: ScreenID) -> Bool {
-        left.rawValue < right.rawValue
-    }
+    public static func < (left: ScreenID, right: ScreenID) -> Bool { left.rawValue < right.rawValue }
 
     public var description: String { "\(rawValue)" }
 }

@@ -46,9 +46,7 @@ struct ScreenRegistry {
     // MARK: Looking up
 
     /// Whether the screen may claim, or is asked.
-    func isActive(_ screen: Screen) -> Bool {
-        isWatched && settings.suppressingStates.contains(screen.state)
-    }
+    func isActive(_ screen: Screen) -> Bool { isWatched && settings.suppressingStates.contains(screen.state) }
 
     /// The oldest screen that claims events with this topic on arrival.
     func claimant(of topic: Topic) -> Screen? {
@@ -63,9 +61,7 @@ struct ScreenRegistry {
     }
 
     /// The screens to ask about an event with this topic.
-    func asked(about topic: Topic) -> [ScreenID] {
-        isWatched ? asking.all(covering: topic) : []
-    }
+    func asked(about topic: Topic) -> [ScreenID] { isWatched ? asking.all(covering: topic) : [] }
 
     // MARK: Attention
 
@@ -114,13 +110,9 @@ struct ScreenRegistry {
         return screen
     }
 
-    mutating func addQuestion(_ id: ScreenID, about event: EventID) {
-        changeQuestions(to: id) { $0.insert(event) }
-    }
+    mutating func addQuestion(_ id: ScreenID, about event: EventID) { changeQuestions(to: id) { $0.insert(event) } }
 
-    mutating func removeQuestion(_ id: ScreenID, about event: EventID) {
-        changeQuestions(to: id) { $0.remove(event) }
-    }
+    mutating func removeQuestion(_ id: ScreenID, about event: EventID) { changeQuestions(to: id) { $0.remove(event) } }
 
     private mutating func changeQuestions(to id: ScreenID, _ change: (inout SortedIDs) -> Void) {
         guard let index = screens.index(forKey: id) else { return }
@@ -234,9 +226,7 @@ extension Router {
         if isClaiming, screen.clear, !wasClaiming || options.clear == true {
             claimAll(atOrBelow: screen.topic, by: screen.owner, as: .screen, at: now)
         }
-        if let screen = screens[id], !screens.isActive(screen) || screen.mode == .auto {
-            pass(on: screen, at: now)
-        }
+        if let screen = screens[id], !screens.isActive(screen) || screen.mode == .auto { pass(on: screen, at: now) }
         sendBanners(at: now)
     }
 

@@ -161,9 +161,7 @@ struct SlabDictionary<Key: SlabKey, Value> {
     }
 
     /// Where the value of a key stands, as long as it is in the table; `nil`: there is none.
-    func slot(of key: Key) -> Int32? {
-        bucket(of: key).map { buckets[$0].slot }
-    }
+    func slot(of key: Key) -> Int32? { bucket(of: key).map { buckets[$0].slot } }
 
     /// The same for a key that is in the table.
     func slot(existing key: Key) -> Int32 {

@@ -53,8 +53,7 @@ struct SortedIDs: RandomAccessCollection {
 
     mutating func remove(_ id: EventID) {
         switch storage {
-        case .one(let other):
-            if id == other { storage = .several([]) }
+        case .one(let other): if id == other { storage = .several([]) }
         case .several(var ids):
             let index = Self.position(of: id, in: ids)
             guard index < ids.count, ids[index] == id else { return }

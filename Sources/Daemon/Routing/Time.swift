@@ -5,22 +5,16 @@ public struct Instant: Hashable, Comparable, Sendable {
     /// Microseconds since an unspecified start.
     public let microseconds: Int64
 
-    public init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    public static func < (left: Instant, right: Instant) -> Bool {
-        left.microseconds < right.microseconds
-    }
+    public static func < (left: Instant, right: Instant) -> Bool { left.microseconds < right.microseconds }
 
     public static func + (instant: Instant, duration: Duration) -> Instant {
         Instant(microseconds: instant.microseconds + duration.microseconds)
     }
 
     /// The moment an age ago; this moment where the age is unknown.
-    func before(by age: Duration?) -> Instant {
-        Instant(microseconds: microseconds - (age?.microseconds ?? 0))
-    }
+    func before(by age: Duration?) -> Instant { Instant(microseconds: microseconds - (age?.microseconds ?? 0)) }
 
     /// The time from `right` to `left`; negative where `left` is earlier.
     public static func - (left: Instant, right: Instant) -> Duration {
@@ -36,13 +30,9 @@ public struct Uptime: Hashable, Comparable, Sendable {
     /// Microseconds since boot.
     public let microseconds: Int64
 
-    public init(microseconds: Int64) {
-        self.microseconds = microseconds
-    }
+    public init(microseconds: Int64) { self.microseconds = microseconds }
 
-    public static func < (left: Uptime, right: Uptime) -> Bool {
-        left.microseconds < right.microseconds
-    }
+    public static func < (left: Uptime, right: Uptime) -> Bool { left.microseconds < right.microseconds }
 
     public static func + (uptime: Uptime, duration: Duration) -> Uptime {
         Uptime(microseconds: uptime.microseconds + duration.microseconds)
@@ -70,9 +60,7 @@ extension Duration {
     }
 
     /// The duration in whole milliseconds, rounded up, as D-Bus clients read "milliseconds left".
-    public var millisecondsRoundedUp: UInt32 {
-        UInt32(clamping: (max(0, microseconds) + 999) / 1000)
-    }
+    public var millisecondsRoundedUp: UInt32 { UInt32(clamping: (max(0, microseconds) + 999) / 1000) }
 }
 
 extension Duration {

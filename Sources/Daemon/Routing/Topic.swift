@@ -16,17 +16,11 @@ public struct Topic: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The parts between the slashes.
-    public var segments: [Substring] {
-        TopicSyntax.segments(of: description)
-    }
+    public var segments: [Substring] { TopicSyntax.segments(of: description) }
 
-    public static func == (left: Topic, right: Topic) -> Bool {
-        left.description.hasBytes(of: right.description)
-    }
+    public static func == (left: Topic, right: Topic) -> Bool { left.description.hasBytes(of: right.description) }
 
-    public func hash(into hasher: inout Hasher) {
-        description.hashBytes(into: &hasher)
-    }
+    public func hash(into hasher: inout Hasher) { description.hashBytes(into: &hasher) }
 }
 
 /// Why a text is not a topic or a pattern.
@@ -36,9 +30,7 @@ public struct TopicError: Error, Equatable, CustomStringConvertible {
     /// The offset of the first wrong byte.
     public let offset: Int
 
-    public var description: String {
-        "\(reason) (at byte \(offset)); a topic looks like /post/27"
-    }
+    public var description: String { "\(reason) (at byte \(offset)); a topic looks like /post/27" }
 }
 
 /// The syntax of topics and patterns.
@@ -73,8 +65,7 @@ enum TopicSyntax {
                     throw TopicError(
                         reason: "a topic may not have the character \(Character(Unicode.Scalar(byte)))", offset: offset)
                 }
-            default:
-                break
+            default: break
             }
             let isLast = offset == bytes.count - 1
             guard (byte == UInt8(ascii: "/") && offset > 0) || isLast else { continue }

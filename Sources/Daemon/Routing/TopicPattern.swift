@@ -86,9 +86,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
         left.description.hasBytes(of: right.description)
     }
 
-    public func hash(into hasher: inout Hasher) {
-        description.hashBytes(into: &hasher)
-    }
+    public func hash(into hasher: inout Hasher) { description.hashBytes(into: &hasher) }
 
     /// The captured segments of a topic; `nil` if the topic does not match.
     public func captures(of topic: Topic) -> [(name: String, value: String)]? {

@@ -8,39 +8,25 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
     /// All topics.
     public static let all = TopicPrefix(text: "")
 
-    private init(text: String) {
-        self.text = text
-    }
+    private init(text: String) { self.text = text }
 
     /// All topics at or below a topic.
-    public init(_ topic: Topic) {
-        text = topic.description
-    }
+    public init(_ topic: Topic) { text = topic.description }
 
     /// - Throws: `TopicError` if the text is neither a topic nor `/`.
-    public init(_ text: String) throws(TopicError) {
-        self = text == "/" ? .all : TopicPrefix(try Topic(text))
-    }
+    public init(_ text: String) throws(TopicError) { self = text == "/" ? .all : TopicPrefix(try Topic(text)) }
 
     public var description: String { text.isEmpty ? "/" : text }
 
-    public static func == (left: TopicPrefix, right: TopicPrefix) -> Bool {
-        left.text.hasBytes(of: right.text)
-    }
+    public static func == (left: TopicPrefix, right: TopicPrefix) -> Bool { left.text.hasBytes(of: right.text) }
 
-    public func hash(into hasher: inout Hasher) {
-        text.hashBytes(into: &hasher)
-    }
+    public func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 
     /// Whether a topic is at or below this one.
-    public func covers(_ topic: Topic) -> Bool {
-        covers(text: topic.description)
-    }
+    public func covers(_ topic: Topic) -> Bool { covers(text: topic.description) }
 
     /// Whether this prefix covers all topics that `other` covers.
-    public func covers(_ other: TopicPrefix) -> Bool {
-        covers(text: other.text)
-    }
+    public func covers(_ other: TopicPrefix) -> Bool { covers(text: other.text) }
 
     /// The prefix without the last segment; `nil` for all topics.
     var parent: TopicPrefix? {

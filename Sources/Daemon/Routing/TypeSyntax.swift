@@ -22,9 +22,7 @@ enum TypeSyntax {
     }
 
     /// Removes one complete type from the front; `nil` if there is none.
-    static func takeType(
-        _ types: inout ArraySlice<UInt8>, arrays: Int = 0, structures: Int = 0
-    ) -> ArraySlice<UInt8>? {
+    static func takeType(_ types: inout ArraySlice<UInt8>, arrays: Int = 0, structures: Int = 0) -> ArraySlice<UInt8>? {
         let start = types
         guard let first = types.popFirst() else { return nil }
         switch Unicode.Scalar(first) {

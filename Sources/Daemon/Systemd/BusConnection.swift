@@ -17,12 +17,9 @@ public struct BusFailure: Error, Equatable, CustomStringConvertible {
     public var isNoOwner: Bool { name == "org.freedesktop.DBus.Error.NameHasNoOwner" }
 
     /// No reply came in time. Proxies may use the second name.
-    public var isTimeout: Bool {
-        name == Self.noReply.name || name == "org.freedesktop.DBus.Error.Timeout"
-    }
+    public var isTimeout: Bool { name == Self.noReply.name || name == "org.freedesktop.DBus.Error.Timeout" }
 
-    static let noReply = BusFailure(
-        name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
+    static let noReply = BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
 }
 
 /// A connection to a message bus, sd-bus(3), attached to a loop. File descriptors are neither sent nor accepted.
@@ -92,14 +89,10 @@ public final class BusConnection {
     }
 
     /// Lets the delegate handle more of what has been read, after it had nothing to handle.
-    public func resume() {
-        pump?.resume()
-    }
+    public func resume() { pump?.resume() }
 
     /// Takes ``resume()`` back: everything is handled.
-    public func pause() {
-        pump?.pause()
-    }
+    public func pause() { pump?.pause() }
 
     /// Requests a well-known name, without queueing for it and without allowing replacement. Waits for the bus.
     /// Messages before its reply are handled later: dbus-daemon delivers the calls that have started this process
@@ -358,9 +351,7 @@ public final class BusConnection {
     }
 
     /// Whether a filter has got this message by `redeliver`; true once.
-    public func isRedelivered(_ message: borrowing BusMessage) -> Bool {
-        redelivered.remove(message.raw) != nil
-    }
+    public func isRedelivered(_ message: borrowing BusMessage) -> Bool { redelivered.remove(message.raw) != nil }
 
     /// Passes every call to `action` only, as long as the slot exists, except those to `org.freedesktop.DBus.Peer`.
     public func filterCalls(_ action: @escaping (borrowing BusMessage) -> Void) -> BusSlot {
@@ -399,19 +390,13 @@ public final class BusSlot {
     /// Returns whether it has handled the message.
     fileprivate let action: (borrowing BusMessage) -> Bool
 
-    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) {
-        self.action = action
-    }
+    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) { self.action = action }
 
-    deinit {
-        sd_bus_slot_unref(raw)
-    }
+    deinit { sd_bus_slot_unref(raw) }
 
     fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
-    fileprivate func deliver(_ message: OpaquePointer) -> Bool {
-        action(BusMessage(retaining: message))
-    }
+    fileprivate func deliver(_ message: OpaquePointer) -> Bool { action(BusMessage(retaining: message)) }
 }
 
 /// The reply to the installation of a match rule. Without this handler an error reply, even of another connection,

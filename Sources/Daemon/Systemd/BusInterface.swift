@@ -97,13 +97,10 @@ public final class BusInterface {
         contexts.initialize(from: handlers.map { Unmanaged.passUnretained($0) }, count: handlers.count)
         self.contexts = contexts
         self.table = table
-        try check(
-            sd_bus_add_object_vtable(bus.raw, &slot, path, name, table, contexts), "sd_bus_add_object_vtable")
+        try check(sd_bus_add_object_vtable(bus.raw, &slot, path, name, table, contexts), "sd_bus_add_object_vtable")
     }
 
-    private func kept(_ text: String) -> UnsafePointer<CChar> {
-        kept(Array(text.utf8CString))
-    }
+    private func kept(_ text: String) -> UnsafePointer<CChar> { kept(Array(text.utf8CString)) }
 
     /// The names of arguments as sd-bus wants them: each ends with a NUL, and one more NUL ends them all.
     private func kept(_ arguments: [Argument]) -> UnsafePointer<CChar> {
@@ -131,9 +128,7 @@ private final class Handler {
 
     let kind: Kind
 
-    init(_ kind: Kind) {
-        self.kind = kind
-    }
+    init(_ kind: Kind) { self.kind = kind }
 
     static func at(_ context: UnsafeMutableRawPointer?) -> Handler {
         context!.assumingMemoryBound(to: Unmanaged<Handler>.self).pointee.takeUnretainedValue()

@@ -9,18 +9,12 @@ public struct BusMessage: ~Copyable {
     let raw: OpaquePointer
 
     /// Takes over a reference.
-    init(adopting raw: OpaquePointer) {
-        self.raw = raw
-    }
+    init(adopting raw: OpaquePointer) { self.raw = raw }
 
     /// Adds a reference.
-    init(retaining raw: OpaquePointer) {
-        self.raw = sd_bus_message_ref(raw)
-    }
+    init(retaining raw: OpaquePointer) { self.raw = sd_bus_message_ref(raw) }
 
-    deinit {
-        sd_bus_message_unref(raw)
-    }
+    deinit { sd_bus_message_unref(raw) }
 
     /// The unique name of the sender, as written by the bus.
     public var sender: String { sd_bus_message_get_sender(raw).map { String(cString: $0) } ?? "" }
@@ -167,14 +161,10 @@ extension BusMessage {
         must(result, "sd_bus_message_append_basic")
     }
 
-    public func append(_ flag: Bool) {
-        append(CInt(flag ? 1 : 0), as: "b")
-    }
+    public func append(_ flag: Bool) { append(CInt(flag ? 1 : 0), as: "b") }
 
     public func append(_ texts: [String]) {
-        appendContainer("a", "s") { message in
-            for text in texts { message.append(text) }
-        }
+        appendContainer("a", "s") { message in for text in texts { message.append(text) } }
     }
 
     public func appendContainer(_ type: Unicode.Scalar, _ contents: String, _ body: (borrowing BusMessage) -> Void) {
@@ -190,9 +180,7 @@ extension BusMessage {
             "sd_bus_message_open_container")
     }
 
-    public func closeContainer() {
-        must(sd_bus_message_close_container(raw), "sd_bus_message_close_container")
-    }
+    public func closeContainer() { must(sd_bus_message_close_container(raw), "sd_bus_message_close_container") }
 
     /// Appends an entry of an `a{sv}` that holds one basic value.
     public func appendEntry(_ key: String, _ type: String, _ value: (borrowing BusMessage) -> Void) {

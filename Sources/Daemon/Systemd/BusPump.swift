@@ -51,8 +51,7 @@ final class BusPump {
         try check(sd_event_add_defer(loop.raw, &deferred, onDeferred, context), "sd_event_add_defer")
         try check(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
         for source in [input, timer, deferred] {
-            try check(
-                sd_event_source_set_priority(source, Priority.messages.rawValue), "sd_event_source_set_priority")
+            try check(sd_event_source_set_priority(source, Priority.messages.rawValue), "sd_event_source_set_priority")
         }
     }
 
@@ -117,13 +116,9 @@ final class BusPump {
         return turn == lastTurn + 1 ? Self.messages : 1
     }
 
-    func resume() {
-        must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
-    }
+    func resume() { must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled") }
 
-    func pause() {
-        must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
-    }
+    func pause() { must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled") }
 
     private func stop() {
         armedFor = nil

@@ -9,13 +9,9 @@ public final class ChildProcess {
     private var source: OpaquePointer?
     private let ended: (ChildEnd) -> Void
 
-    private init(_ ended: @escaping (ChildEnd) -> Void) {
-        self.ended = ended
-    }
+    private init(_ ended: @escaping (ChildEnd) -> Void) { self.ended = ended }
 
-    deinit {
-        sd_event_source_disable_unref(source)
-    }
+    deinit { sd_event_source_disable_unref(source) }
 
     /// Starts a program, which is looked up in `PATH`.
     ///

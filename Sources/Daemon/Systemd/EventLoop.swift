@@ -13,18 +13,12 @@ public final class EventLoop {
         raw = event!
     }
 
-    deinit {
-        sd_event_unref(raw)
-    }
+    deinit { sd_event_unref(raw) }
 
     /// Runs until `exit` is called, and returns the code given there.
-    public func run() throws(SystemdError) -> CInt {
-        try check(sd_event_loop(raw), "sd_event_loop")
-    }
+    public func run() throws(SystemdError) -> CInt { try check(sd_event_loop(raw), "sd_event_loop") }
 
-    public func exit(_ code: CInt) {
-        must(sd_event_exit(raw, code), "sd_event_exit")
-    }
+    public func exit(_ code: CInt) { must(sd_event_exit(raw, code), "sd_event_exit") }
 
     /// Signals that end a process when a write fails. If they are ignored, the write fails with EPIPE or EFBIG.
     static let failureSignals = [SIGPIPE, SIGXFSZ]
@@ -61,13 +55,9 @@ public final class EventSource {
     fileprivate var raw: OpaquePointer?
     fileprivate let action: () -> Void
 
-    fileprivate init(_ action: @escaping () -> Void) {
-        self.action = action
-    }
+    fileprivate init(_ action: @escaping () -> Void) { self.action = action }
 
-    deinit {
-        sd_event_source_disable_unref(raw)
-    }
+    deinit { sd_event_source_disable_unref(raw) }
 
     fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
@@ -79,9 +69,7 @@ public final class EventSource {
     }
 
     /// For a source made by `timer`: does not fire any more, until it is armed again.
-    public func disarm() {
-        must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
-    }
+    public func disarm() { must(sd_event_source_set_enabled(raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled") }
 
     /// For a source made by `deferred` or `output`: runs once, as soon as its priority lets it.
     public func trigger() {
@@ -166,8 +154,7 @@ extension EventLoop {
         let source = EventSource(action)
         try check(sd_event_add_defer(raw, &source.raw, onEvent, source.context), "sd_event_add_defer")
         try check(sd_event_source_set_enabled(source.raw, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
-        try check(
-            sd_event_source_set_priority(source.raw, Priority.idle.rawValue), "sd_event_source_set_priority")
+        try check(sd_event_source_set_priority(source.raw, Priority.idle.rawValue), "sd_event_source_set_priority")
         return source
     }
 
@@ -175,8 +162,7 @@ extension EventLoop {
     public func signal(_ number: CInt, _ action: @escaping () -> Void) throws(SystemdError) -> EventSource {
         let source = EventSource(action)
         try check(sd_event_add_signal(raw, &source.raw, number, onSignal, source.context), "sd_event_add_signal")
-        try check(
-            sd_event_source_set_priority(source.raw, Priority.orders.rawValue), "sd_event_source_set_priority")
+        try check(sd_event_source_set_priority(source.raw, Priority.orders.rawValue), "sd_event_source_set_priority")
         return source
     }
 }

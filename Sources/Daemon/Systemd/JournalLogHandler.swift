@@ -13,9 +13,7 @@ public struct JournalLogHandler: LogHandler {
     public var metadataProvider: Logger.MetadataProvider?
     private let identifier: String
 
-    public init(identifier: String) {
-        self.identifier = identifier
-    }
+    public init(identifier: String) { self.identifier = identifier }
 
     /// Whether standard error is connected to the journal, by `$JOURNAL_STREAM`; systemd.exec(5).
     public static var isConnected: Bool {
@@ -76,9 +74,7 @@ public struct StandardErrorLogHandler: LogHandler {
         let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
         let line =
             (hasPriority ? "<\(LogText.priority(event.level))>" : "") + LogText.sentence(event.message, all) + "\n"
-        line.utf8CString.withUnsafeBytes { bytes in
-            _ = write(STDERR_FILENO, bytes.baseAddress!, bytes.count - 1)
-        }
+        line.utf8CString.withUnsafeBytes { bytes in _ = write(STDERR_FILENO, bytes.baseAddress!, bytes.count - 1) }
     }
 }
 

@@ -11,14 +11,10 @@ public enum Memory {
     private static let ownPages: CInt = 128 << 10
 
     /// Makes large blocks return to the system when they are freed. Call it before there are any.
-    public static func keepLargeBlocksApart() {
-        mallopt(M_MMAP_THRESHOLD, ownPages)
-    }
+    public static func keepLargeBlocksApart() { mallopt(M_MMAP_THRESHOLD, ownPages) }
 
     /// Returns free memory to the system, which the C library would keep; malloc_trim(3).
-    public static func release() {
-        malloc_trim(0)
-    }
+    public static func release() { malloc_trim(0) }
 
     /// Takes the pages of code out of the process: MADV_DONTNEED of madvise(2). What runs on is mapped again from the
     /// page cache as it is called, and what only the start needs stays away.

@@ -35,9 +35,7 @@ package final class NotifySocket {
         length = socklen_t(offset + bytes.count + (isAbstract ? 0 : 1))
     }
 
-    deinit {
-        close(descriptor)
-    }
+    deinit { close(descriptor) }
 
     package func send(_ statement: String) -> Outcome {
         var bytes = Array(statement.utf8)

@@ -28,8 +28,7 @@ struct PendingCalls {
     /// Removes the call that this message replies to; `nil` if there is none, or its reply has to come from another
     /// connection.
     mutating func take(_ cookie: UInt64, from sender: String, isError: Bool) -> Answer? {
-        guard let call = pending[cookie],
-            ExpectedSender.mayReply(sender, callTo: call.destination, isError: isError)
+        guard let call = pending[cookie], ExpectedSender.mayReply(sender, callTo: call.destination, isError: isError)
         else { return nil }
         pending[cookie] = nil
         if pending.isEmpty { earliestDeadline = .max }

@@ -12,9 +12,7 @@ public struct SystemdError: Error, CustomStringConvertible {
         self.call = call
     }
 
-    public var description: String {
-        "\(call): \(String(cString: strerror(code)))"
-    }
+    public var description: String { "\(call): \(String(cString: strerror(code)))" }
 
     /// A text is longer than we read.
     public var isTooLong: Bool { code == EMSGSIZE }

@@ -49,8 +49,7 @@ final class ActionRunner {
         guard let action = event.appearance.actions.first(where: { $0.key.bytes == key.bytes }) else {
             // A click on a banner without a default action.
             guard key != "default" else { return nil }
-            logger.record(
-                .outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])
+            logger.record(.outdatedAction, ["event.id": "\(event.id)", "topic": "\(event.topic)", "action": "\(key)"])
             return nil
         }
         if !action.command.isEmpty, let refusal = start(action, event, token) { return refusal }

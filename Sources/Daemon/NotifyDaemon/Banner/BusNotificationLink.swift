@@ -233,9 +233,7 @@ struct EarlySignals {
     private var calls: Set<BannerCall> = []
     private var signals = Deque<(banner: BannerID, signal: Signal)>()
 
-    mutating func callBegan(_ call: BannerCall) {
-        calls.insert(call)
-    }
+    mutating func callBegan(_ call: BannerCall) { calls.insert(call) }
 
     /// - Parameter banner: the number in the answer.
     /// - Returns: the signals about it, oldest first.

@@ -282,9 +282,7 @@ final class NotificationServer {
         let isNew = inherited.isEmpty
         inherited.formUnion(banners)
         guard let holder, isNew, !banners.isEmpty else { return }
-        link.watchOldBanners(of: holder) { [unowned self] shell in
-            if self.holder == holder { self.shell = shell }
-        }
+        link.watchOldBanners(of: holder) { [unowned self] shell in if self.holder == holder { self.shell = shell } }
     }
 
     /// Whether signals of this sender about a banner count.

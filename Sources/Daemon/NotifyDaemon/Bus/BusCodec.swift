@@ -38,8 +38,7 @@ struct BusCodec {
     ///   - program: the name of the program behind a unique name.
     func signal(_ signal: Signal, clock: (Uptime) -> Int64, program: (String) -> String?) -> BusMessage {
         switch signal {
-        case .event(let event, let announcement):
-            self.event(event, announcement, expires: clock(announcement.expires))
+        case .event(let event, let announcement): self.event(event, announcement, expires: clock(announcement.expires))
         case .resolved(let id, let topic, let resolution): resolved(id, topic, resolution, program)
         case .removed(let topic, let id): message("Removed", topic, id)
         case .action(let event, let key): action(key, of: event)

@@ -36,9 +36,7 @@ struct Throttle {
         return true
     }
 
-    mutating func refill() {
-        callsLeft = Self.burst
-    }
+    mutating func refill() { callsLeft = Self.burst }
 }
 
 /// Bytes of long replies to each caller that it was not seen to read. The bus keeps what a caller does not read, and

@@ -107,9 +107,7 @@ private struct ChangeRecord {
                 row.appendContainer("a", "{sv}") { _ in }
             case .start(let last):
                 begin(row, "start", "")
-                row.appendContainer("a", "{sv}") { details in
-                    details.appendEntry("last", last, as: "t")
-                }
+                row.appendContainer("a", "{sv}") { details in details.appendEntry("last", last, as: "t") }
             }
         }
     }
@@ -128,9 +126,7 @@ private struct ChangeRecord {
     }
 
     /// The line by which the event, the removal or the claim came in.
-    private func appendVia(_ via: String?, to details: borrowing BusMessage) {
-        details.appendEntry("via", via)
-    }
+    private func appendVia(_ via: String?, to details: borrowing BusMessage) { details.appendEntry("via", via) }
 
     private func append(_ place: ClaimPlace, to details: borrowing BusMessage) {
         details.appendEntry("device", place.device)

@@ -45,8 +45,7 @@ extension Explanation {
             case .newerValue: return "It came too late: its topic already had a newer value or removal."
             case .route, nil: return "Its route \(event.route) has no banner."
             }
-        case .muted where decision.cause == nil && snooze != nil:
-            return "It was shown, and \(snoozer) snoozed it."
+        case .muted where decision.cause == nil && snooze != nil: return "It was shown, and \(snoozer) snoozed it."
         case .muted:
             let cause = decision.cause.flatMap { MuteCause($0) }
             let sentence = cause?.sentence(decided: decision.resolved) ?? "Its topic was muted."
@@ -129,8 +128,7 @@ extension Explanation {
         switch state.progress {
         case nil: "notifyd has not announced it again since its restart."
         case .window: "Its window is open."
-        case .held(let holder):
-            "\(Self.name(holder, program(of: holder))) holds it and has not confirmed it yet."
+        case .held(let holder): "\(Self.name(holder, program(of: holder))) holds it and has not confirmed it yet."
         case .asked: "Nobody claimed it, and the notification server has been asked to show it."
         case .waiting(let delay): "Nobody claimed it, and its banner waits\(Self.waiting(for: delay))."
         }

@@ -30,9 +30,7 @@ struct Explanation {
     var deadline: Int64? { event.decision.map(\.deadline) ?? state.deadline }
 
     /// When its window was opened; `nil` if it had none.
-    var opened: Int64? {
-        (event.decision.map(\.opened) ?? state.opened) ?? (event.window > 0 ? event.accepted : nil)
-    }
+    var opened: Int64? { (event.decision.map(\.opened) ?? state.opened) ?? (event.window > 0 ? event.accepted : nil) }
 
     func append(to reply: borrowing BusMessage) {
         let decision = event.decision

@@ -293,9 +293,7 @@ final class FairQueue<Call> {
     }
 
     /// Takes the next caller out of the round until `unblock`.
-    func blockNext() {
-        queues[popNext()].isBlocked = true
-    }
+    func blockNext() { queues[popNext()].isBlocked = true }
 
     func unblock(_ caller: String) {
         guard let place = places[caller], queues[place].isBlocked else { return }
@@ -304,9 +302,7 @@ final class FairQueue<Call> {
     }
 
     /// Takes the next caller out of the round until `unthrottle`.
-    func throttleNext() {
-        throttled.append(popNext())
-    }
+    func throttleNext() { throttled.append(popNext()) }
 
     /// Puts all throttled callers back into the round.
     func unthrottle() {

@@ -151,8 +151,7 @@ extension BusCodec {
             case .release: .route(.released(try event(call), by: call.sender))
             case .pass: .route(.passed(try event(call), by: call.sender))
             case .press: .press(try event(call), action: try call.readText("action"))
-            case .claimTopic:
-                .route(.topicClaimed(try prefix(call), grace: try milliseconds(call), by: call.sender))
+            case .claimTopic: .route(.topicClaimed(try prefix(call), grace: try milliseconds(call), by: call.sender))
             case .markRead: .route(.markedRead(try prefix(call), upTo: try event(call), by: call.sender))
             case .openScreen:
                 .route(.screenOpened(try prefix(call), try ScreenOptions(try options(call)), by: call.sender))

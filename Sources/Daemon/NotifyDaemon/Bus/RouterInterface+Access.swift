@@ -39,8 +39,7 @@ extension RouterInterface {
         case .route(.screenUpdated(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
         case .route(.pausedFor): .prefix(.all)
         case .route(.screenClosed), .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
-            .history,
-            .awaitChanges, .render, .explain, .diagnose:
+            .history, .awaitChanges, .render, .explain, .diagnose:
             nil
         }
     }

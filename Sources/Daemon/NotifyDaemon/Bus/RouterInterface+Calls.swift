@@ -68,9 +68,7 @@ extension RouterInterface: BusPumpDelegate {
         try enqueue(.call(call), of: caller, bytes: call.request.bytes, kind: call.kind)
     }
 
-    private func enqueue(
-        _ work: Work, of caller: String, bytes: Int = 0, kind: Method.Kind
-    ) throws(Refusal) {
+    private func enqueue(_ work: Work, of caller: String, bytes: Int = 0, kind: Method.Kind) throws(Refusal) {
         guard queue.hasRoom(for: caller, kind: kind) else {
             throw .limitExceeded(
                 "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one program, "
@@ -86,9 +84,7 @@ extension RouterInterface: BusPumpDelegate {
         case .call(let call): attempt(call.message) { () throws(Refusal) in try handle(call) }
         case .rest(let reply): attempt(reply.call) { () throws(Refusal) in try write(reply) }
         case .awaiting(let waiting):
-            attempt(waiting.call) { () throws(Refusal) in
-                try answerOrWait(waiting, of: waiting.call.message.sender)
-            }
+            attempt(waiting.call) { () throws(Refusal) in try answerOrWait(waiting, of: waiting.call.message.sender) }
         case .builtIn(let call):
             repliedBytes += Self.builtInReplySize
             bus.redeliver(call.message)
@@ -158,8 +154,7 @@ extension RouterInterface: BusPumpDelegate {
 
     /// Asks a caller whether it has read its replies. Any answer will do, also an error, and also that it has left.
     private func ask(_ caller: String) {
-        let question = bus.methodCall(
-            to: caller, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
+        let question = bus.methodCall(to: caller, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
         bus.call(question, timeout: nil) { [self] _ in answered(caller) }
     }
 
@@ -255,9 +250,7 @@ extension RouterInterface: BusPumpDelegate {
 
     /// Whether a call has to wait for the bus to say whose it is: where the tables fill, limits count before a call is
     /// handled. Else a program could have its calls handled over ever new connections, faster than they are told apart.
-    private func mustAwaitProgram(_ caller: String) -> Bool {
-        daemon.isCrowded && host.programs.isLookedUp(caller)
-    }
+    private func mustAwaitProgram(_ caller: String) -> Bool { daemon.isCrowded && host.programs.isLookedUp(caller) }
 
     /// The bus has said whose a connection is.
     func programIdentified(_ caller: String) {

@@ -52,8 +52,7 @@ final class RouterInterface {
         }
         for property in Property.allCases {
             interface.property(
-                property.rawValue, property.type, property.change,
-                get: { [daemon] in daemon.append(property, to: $0) },
+                property.rawValue, property.type, property.change, get: { [daemon] in daemon.append(property, to: $0) },
                 set: property != .paused
                     ? nil
                     : handler { interface, value throws(Refusal) in

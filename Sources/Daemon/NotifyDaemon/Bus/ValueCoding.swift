@@ -154,9 +154,7 @@ extension BusMessage {
         case .objectPath(let text): append(text, as: "o")
         case .signature(let text): append(text, as: "g")
         case .array(let element, let elements):
-            appendContainer("a", element) { message in
-                for element in elements { message.append(element) }
-            }
+            appendContainer("a", element) { message in for element in elements { message.append(element) } }
         case .dictionary(let key, let value, let pairs):
             appendContainer("a", "{\(key)\(value)}") { message in
                 for pair in pairs {
@@ -166,8 +164,7 @@ extension BusMessage {
                     }
                 }
             }
-        case .variant(let inner):
-            appendContainer("v", inner.signature) { $0.append(inner) }
+        case .variant(let inner): appendContainer("v", inner.signature) { $0.append(inner) }
         }
     }
 }

@@ -18,8 +18,7 @@ extension ConfigurationReader {
         }
         appearance.image = reader.string("image")
         if let image = appearance.image, !Appearance.isLocalFile(image) {
-            reader.note(
-                "image", "'image' is no local file; it is one, such as \"file:///usr/share/pixmaps/post.png\"")
+            reader.note("image", "'image' is no local file; it is one, such as \"file:///usr/share/pixmaps/post.png\"")
         }
         appearance.urgency = reader.word("urgency", of: UrgencyName.self).map(\.urgency)
         appearance.category = reader.string("category")

@@ -60,13 +60,9 @@ package struct ConfigurationReader {
     }
 
     /// A configuration without any file.
-    static func builtIn() throws(ConfigurationError) -> Configuration {
-        try ConfigurationReader().finish()
-    }
+    static func builtIn() throws(ConfigurationError) -> Configuration { try ConfigurationReader().finish() }
 
-    package init() {
-        routes = parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text, of: .builtIn, mistakes)
-    }
+    package init() { routes = parse(file: BuiltInRoutes.file, text: BuiltInRoutes.text, of: .builtIn, mistakes) }
 
     /// Who a file belongs to.
     enum Origin {
@@ -165,8 +161,7 @@ package struct ConfigurationReader {
     private mutating func readDefaults(_ table: TableReader) {
         var reader = table
         if let window = reader.duration("window", upTo: Limits.maximumWindow) { defaults.window = window }
-        defaults.maximumWindow =
-            reader.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
+        defaults.maximumWindow = reader.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
         if let lifetime = reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) {
             defaults.lifetime = lifetime
         }
@@ -217,9 +212,7 @@ package struct ConfigurationReader {
 
     private mutating func readHistory(_ table: TableReader) {
         var reader = table
-        if let days = reader.integer("days", in: 1...Retention.maximumDays) {
-            history.age = .seconds(days * 24 * 3600)
-        }
+        if let days = reader.integer("days", in: 1...Retention.maximumDays) { history.age = .seconds(days * 24 * 3600) }
         if let events = reader.integer("events", in: Retention.eventRange) { history.events = events }
         reader.finish()
     }

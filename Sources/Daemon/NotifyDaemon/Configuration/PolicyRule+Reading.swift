@@ -42,9 +42,7 @@ extension PolicyRule {
         guard !verdicts.isEmpty else { return nil }
     }
 
-    private mutating func read(
-        _ names: [(text: String, offset: Int)], as verdict: Verdict, _ reader: TableReader
-    ) {
+    private mutating func read(_ names: [(text: String, offset: Int)], as verdict: Verdict, _ reader: TableReader) {
         for (name, offset) in names {
             guard let permission = Permission(rawValue: name) else {
                 let words = Permission.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")

@@ -89,9 +89,7 @@ final class ForgetQueue: Job {
         guard !isEmpty else { return nil }
         let storage = daemon.storage
         do throws(Refusal) {
-            guard storage.canDelete || retryFullDisk(in: daemon) else {
-                throw .storageUnavailable(storage.degradation)
-            }
+            guard storage.canDelete || retryFullDisk(in: daemon) else { throw .storageUnavailable(storage.degradation) }
             // The end of an integrity check ends a turn.
             guard storage.canScrub else { return nil }
             if var job = takeNext() {

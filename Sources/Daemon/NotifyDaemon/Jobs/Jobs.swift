@@ -106,9 +106,7 @@ struct CallCounter {
 
     subscript(caller: String) -> Int { counts[caller] ?? 0 }
 
-    mutating func add(_ caller: String) {
-        counts[caller, default: 0] += 1
-    }
+    mutating func add(_ caller: String) { counts[caller, default: 0] += 1 }
 
     /// Removes a call that was added.
     mutating func remove(_ caller: String) {

@@ -171,8 +171,7 @@ final class ReadMarks: Job {
 
     /// Claims an event that was shown long ago or by an earlier run; its banner may still be up.
     private func claimLate(
-        _ event: StoredEvent, _ decision: StoredDecision, _ mark: MarkReadJob, _ portion: inout Batch,
-        in daemon: Daemon
+        _ event: StoredEvent, _ decision: StoredDecision, _ mark: MarkReadJob, _ portion: inout Batch, in daemon: Daemon
     ) throws(Refusal) {
         let cold: ColdEvent
         if let number = decision.banner, decision.server == daemon.server.holder {

@@ -102,9 +102,7 @@ final class Recovery: Job {
     // MARK: Portions
 
     /// The next banners with their events: a batch, or all that are left. If one cannot be read, all are left.
-    func banners(
-        from storage: Storage, all: Bool = false
-    ) throws(Refusal) -> [BannerLeftUp] {
+    func banners(from storage: Storage, all: Bool = false) throws(Refusal) -> [BannerLeftUp] {
         var found: [BannerLeftUp] = []
         var size = 0
         for banner in banners {
@@ -122,9 +120,7 @@ final class Recovery: Job {
     func forgetBanners() { banners = [] }
 
     /// Called when a banner that is not loaded yet is gone.
-    func forgetBanner(_ id: BannerID) {
-        banners.removeAll { $0.number == id.rawValue }
-    }
+    func forgetBanner(_ id: BannerID) { banners.removeAll { $0.number == id.rawValue } }
 
     /// The next batch of global ids, or all that are left.
     func globalIDs(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {

@@ -190,16 +190,12 @@ final class CallerDirectory {
     /// Actions that wait for a lookup, in order.
     private var waiting: [String: [() -> Void]] = [:]
 
-    init(bus: BusConnection) {
-        self.bus = bus
-    }
+    init(bus: BusConnection) { self.bus = bus }
 
     /// Starts over for a new policy, which may need more, and should not depend on old lookups.
     func require(_ requiredIdentity: Policy.IdentityLevel) {
         self.requiredIdentity = requiredIdentity
-        if requiredIdentity == .none {
-            for name in waiting.keys.sorted() { finish(name, .unknown) }
-        }
+        if requiredIdentity == .none { for name in waiting.keys.sorted() { finish(name, .unknown) } }
         known = [:]
     }
 

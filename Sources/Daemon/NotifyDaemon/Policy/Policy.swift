@@ -38,9 +38,7 @@ struct Policy: Equatable, Sendable {
         case none, credentials, unit
     }
 
-    var requiredIdentity: IdentityLevel {
-        rules.flatMap(\.criteria).map(\.requiredIdentity).max() ?? .none
-    }
+    var requiredIdentity: IdentityLevel { rules.flatMap(\.criteria).map(\.requiredIdentity).max() ?? .none }
 
     /// - Returns: the rule that denies the request.
     func denyingRule(for request: AccessRequest, to caller: Caller) -> PolicyRule? {

@@ -26,9 +26,7 @@ final class ProgramDirectory {
     private let bus: BusConnection
     private var known: [String: Lookup] = [:]
 
-    init(bus: BusConnection) {
-        self.bus = bus
-    }
+    init(bus: BusConnection) { self.bus = bus }
 
     /// The program behind a unique name; starts a lookup if there was none.
     func lookUp(_ name: String) -> Lookup {
@@ -55,9 +53,7 @@ final class ProgramDirectory {
     func isLookedUp(_ name: String) -> Bool { known[name] == .requested }
 
     /// A connection has left the bus. Unique names are never reused.
-    func disconnected(_ name: String) {
-        known[name] = nil
-    }
+    func disconnected(_ name: String) { known[name] = nil }
 
     private func ask(about name: String) {
         bus.call(bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout) { [self] answer in

@@ -104,13 +104,10 @@ final class DesktopQuiet {
         number += 1
         guard let question = isOld ? source.olderQuestion : source.question else { return run(source.program) }
         guard let peer = source.name == nil ? server : settings else { return answered(false) }
-        let call = bus.methodCall(
-            to: peer, path: question.path, interface: question.interface, member: question.member)
+        let call = bus.methodCall(to: peer, path: question.path, interface: question.interface, member: question.member)
         for argument in question.arguments { call.append(argument) }
         send(call) { [self] answer in
-            guard let failure = answer.failure else {
-                return answered((try? answer.readDoNotDisturb()) ?? false)
-            }
+            guard let failure = answer.failure else { return answered((try? answer.readDoNotDisturb()) ?? false) }
             // A server that hangs has not changed its mind.
             if failure.isTimeout { return answered(isOn) }
             guard source.olderQuestion != nil, !isOld else { return answered(false) }
@@ -144,9 +141,7 @@ final class DesktopQuiet {
 
     private func send(_ call: consuming BusMessage, _ answer: @escaping (borrowing BusMessage) -> Void) {
         let asked = number
-        bus.call(call, timeout: Self.timeout) { [self] message in
-            if asked == number { answer(message) }
-        }
+        bus.call(call, timeout: Self.timeout) { [self] message in if asked == number { answer(message) } }
     }
 }
 
@@ -203,8 +198,7 @@ extension DesktopQuiet {
         private static var xfce: Source {
             let (path, name, property) = ("/org/xfce/Xfconf", "org.xfce.Xfconf", ["xfce4-notifyd", "/do-not-disturb"])
             return Source(
-                name: name,
-                question: Question(path: path, interface: name, member: "GetProperty", arguments: property),
+                name: name, question: Question(path: path, interface: name, member: "GetProperty", arguments: property),
                 news: ["PropertyChanged", "PropertyRemoved"].map {
                     "path='\(path)',interface='\(name)',member='\($0)',arg0='\(property[0])',arg1='\(property[1])'"
                 })
@@ -229,8 +223,7 @@ extension BusMessage {
         while let (type, contents) = try peek() {
             switch type {
             case "b": return try readBoolean()
-            case "v", "a":
-                guard type == "v" || contents == "s", try enter(type, contents) else { return false }
+            case "v", "a": guard type == "v" || contents == "s", try enter(type, contents) else { return false }
             case "s": if try readString() == "do-not-disturb" { return true }
             default: return false
             }
