@@ -255,8 +255,9 @@ test-desktop: ## Build and run the tests with real desktops, browsers and broker
 format: ## Format the Swift sources
 	$(SWIFT) format --in-place --recursive $(SOURCES)
 
-lint: ## Check the format of the Swift sources
+lint: ## Check the format of the Swift sources, and the English of everything
 	$(SWIFT) format lint --strict --recursive $(SOURCES)
+	.ci/words
 
 docs: ## Compile the documentation of the libraries with DocC
 	.ci/packages build

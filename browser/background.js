@@ -1,7 +1,7 @@
 // Tells the host which tabs are in front, and shows what it answers; notifyd-browser(8).
 //
 // Nothing is stored, and nothing is sent but to the host. A browser may end this script while nothing happens and start it again:
-// then all of it runs anew, and finds out again what it knew.
+// then all of it runs again, and finds out again what it knew.
 "use strict";
 
 const api = globalThis.browser ?? globalThis.chrome;
@@ -158,7 +158,7 @@ function longestJSON(value) {
     return JSON.stringify(value).replace(/[^ !#-%(-;=?-~]/g, "\\u003c").length;
 }
 
-// The topic that a page names, as a text that can be sent; an empty one is no topic.
+// The topic that a page names, as a text that can be sent; an empty one is not a topic.
 function wellFormed(topic) {
     if (typeof topic !== "string") return null;
     return topic.length <= 255 && topic.isWellFormed() ? topic : "";

@@ -32,12 +32,12 @@ function show({ failure, report }, tab) {
         add("p", `This page asks for ${told.asks}, which it may not name. To allow it:`);
         add("pre", told.lines);
     }
-    if (told?.mistaken) add("p", "This page names something that is no topic.");
+    if (told?.mistaken) add("p", "This page names something that is not a topic.");
     if (told && !told.topic && !told.asks) {
         add("p", "No rule fits this page. A rule for it, once you have filled in the topic:");
         add("pre", `[[site]]\naddress = "${tab.url.split(/[?#]/)[0]}"\ntopic = "/…"`);
     }
-    if (!told) add("p", "This is no page that can be a screen.");
+    if (!told) add("p", "This is not a page that can be a screen.");
     add("p", `Rules: ${report.file}, ${report.rules} in force`);
 }
 

@@ -2,7 +2,7 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// What a server is told of a banner, and how many banners there are.
+/// What a server is told about a banner, and how many banners there are.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerAppearanceTests {
     @Test func theRouteSaysHowABannerLooks() async throws {

@@ -3,7 +3,7 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// Notification servers that hang, fail, leave in the middle of a call and start anew.
+/// Notification servers that hang, fail, leave in the middle of a call and start again.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerFaultTests {
     @Test func aHungServerGetsFourCallsThenARestAndItsLateAnswersCount() async throws {

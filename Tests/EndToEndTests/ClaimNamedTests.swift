@@ -267,7 +267,7 @@ struct ClaimNamedTests {
                 (["device": .uint32(1)], "option 'device' has type u"),
                 (["device": .string(String(repeating: "x", count: 65))], "option 'device' has 65 bytes"),
                 (["via": .string("")], "option 'via' has 0 bytes"),
-                (["expires": .int64(-1)], "option 'expires' is -1"),
+                (["expires": .int64(-1)], "option 'expires' must be between"),
                 (["read": .string("yes")], "option 'read' has type s"),
                 (["read": .boolean(true), "withdrawn": .boolean(true)], "contradict each other"),
             ]

@@ -79,7 +79,7 @@ struct DigestTests {
             rig.server.invoke("inbox", on: banner.id)
             #expect(
                 await rig.daemon.errors.next(within: .seconds(10)) { $0.contains("it runs notifyctl inbox") } != nil)
-            // The next start does not tell of it again.
+            // The next start does not report it again.
             try await restart(rig, isKilled: true, untilNoon: .seconds(-60))
             #expect(try await rig.outcome(ofEventAt: "/after") == "shown")
             #expect(try await rig.client.history("/notifyd").count == 1)

@@ -5,7 +5,7 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// Who may do what, on a bus without units: what is known of a caller here is the user. Units and apps have their turn
+/// Who may do what, on a bus without units: a caller is known only by its user. Units and apps have their turn
 /// in
 /// `Rigs/systemd-user.sh`.
 @Suite(.timeLimit(.minutes(1))) struct PolicyTests {
@@ -177,7 +177,7 @@ import Testing
             let published = try await rig.client.history().map(\.event.topic)
             #expect(published == ["/c"])
             #expect(try await rig.client.screens().isEmpty)
-            // It is known of somebody who is there, and the same rules let it.
+            // It is known about somebody who is there, and the same rules let it.
             for topic in ["/a", "/b"] { #expect(try await rig.outcome(ofEventAt: topic) == "shown") }
         }
     }

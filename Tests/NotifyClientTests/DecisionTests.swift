@@ -67,7 +67,7 @@ struct DecisionTests {
             ])
     }
 
-    /// The journal keeps the last outcome only, and times before a snooze are not told of the banner after it.
+    /// The journal keeps the last outcome only, and times before a snooze are not told about the banner after it.
     @Test(
         arguments: [
             (.shown, 110, "at 110.0 ms, snoozed at 300.0 ms"), (.shown, 60_300, "back at 60.30 s"),

@@ -220,7 +220,7 @@ struct DoctorCheckTests {
         #expect(BridgeCheck(bridges: [bridge]).findings.map(\.level) == [.ok, .warning])
         #expect(BridgeCheck(bridges: [bridge]).findings.last?.advice == "Allow it at the server.")
         #expect(bridge.fullWords == "connected (ntfy.sh); ntfy.sh: it does not allow this user to read \"a\"")
-        // What is told as the detail is not told again.
+        // What the detail says is not repeated.
         let page = "ntfy.sh: it answers with a page; is 'url' a server of ntfy?"
         for state in ["connecting", "waiting", "failed"] {
             let wrong = BridgeInfo(

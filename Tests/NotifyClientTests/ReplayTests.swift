@@ -177,7 +177,7 @@ struct ReplayTests {
         #expect(confirmed.answers.map(\.after) == [.milliseconds(5)])
         let released = explanation([("ClaimProvisionally", 5, .suppressed), ("Release", 60, .recorded)], .shown)
         #expect(released.answers.isEmpty)
-        // Replayed, it is no claim: the banner appears as it did.
+        // Replayed, it is not a claim: the banner appears as it did.
         let result = try Simulation.run([ReplayEvent(released)])
         #expect(result == Simulation.Result(shown: [7], claimed: [], banners: 1))
     }

@@ -47,7 +47,7 @@ import Testing
     func whatIsWrongIsRefusedByName(_ name: String, value: Value) {
         let refusal = #expect(throws: Refusal.self) { try PublishOptions([Field(name: name, value: value)]) }
         guard case .invalidEvent(let text)? = refusal else {
-            Issue.record("\(String(describing: refusal)) is no invalidEvent")
+            Issue.record("\(String(describing: refusal)) is not invalidEvent")
             return
         }
         #expect(text.contains("'\(name)'"))

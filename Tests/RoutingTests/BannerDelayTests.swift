@@ -8,7 +8,7 @@ struct BannerDelayTests {
 
     private static let window: Duration = .milliseconds(100)
 
-    /// Answers the first banner asked for, and says what is then told of its event.
+    /// Answers the first banner asked for, and says what is then told about its event.
     private mutating func show(_ effects: [Effect]) throws -> Resolution {
         let request = try #require(effects.banners.first)
         let shown = bench.take(.bannerShown(request.call, BannerID(7)))

@@ -112,7 +112,7 @@ extension [Effect] {
     /// How often a server is to be started.
     var starts: Int { count { if case .startServer = $0 { true } else { false } } }
 
-    /// The buttons that are told of.
+    /// The buttons that are told about.
     var actions: [EventID] {
         compactMap { if case .relayAction(let event, _) = $0 { event.id } else { nil } }
     }

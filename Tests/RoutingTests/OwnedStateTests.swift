@@ -25,7 +25,7 @@ struct OwnedStateTests {
         }
         #expect(throws: Refusal.self) { try snoozes.checkRoom(for: event(3), limits: limits) }
         try snoozes.checkRoom(for: event(2), limits: limits)
-        // A time that is set anew does not count twice.
+        // A time that is set again does not count twice.
         snoozes.begin(EventID(2), due, timers.schedule(.snooze(EventID(2)), at: due), bytes: event(2).memoryCost)
         snoozes.end(EventID(1))
         snoozes.end(EventID(1))

@@ -57,7 +57,7 @@ import Testing
     func whatIsWrongIsRefusedByName(_ name: String, value: Value) {
         let refusal = #expect(throws: Refusal.self) { try read(name, value) }
         guard case .invalidEvent(let text)? = refusal else {
-            Issue.record("\(String(describing: refusal)) is no invalidEvent")
+            Issue.record("\(String(describing: refusal)) is not invalidEvent")
             return
         }
         #expect(text.contains("'\(name)'"))
@@ -67,7 +67,8 @@ import Testing
         let refusal = #expect(throws: Refusal.self) { try read("window", .uint64(.max)) }
         #expect(
             refusal
-                == .invalidEvent("option 'window' is 18446744073709551615; it is 0 to 60000 milliseconds"))
+                == .invalidEvent("option 'window' must be between 0 and 60000 milliseconds; it is 18446744073709551615")
+        )
     }
 
     @Test func theLimitsThemselvesAreAllowed() throws {

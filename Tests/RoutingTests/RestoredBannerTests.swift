@@ -134,7 +134,7 @@ struct RestoredBannerTests {
         #expect(bench.take(.claimed(EventID(1), by: Bench.peer)).closed.isEmpty)
     }
 
-    /// Its events are claimed, and the one that it waited for comes anew.
+    /// Its events are claimed, and the one that it waited for comes again.
     @Test mutating func oneWithNothingBehindItIsClosed() {
         let effects = restore()
         #expect(effects.closed == [BannerID(7)])

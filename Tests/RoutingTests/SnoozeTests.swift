@@ -156,7 +156,7 @@ struct SnoozeTests {
         bench.snooze(first, .seconds(60))
         bench.snooze(second, .seconds(60))
         #expect(bench.isRefused { if case .limitExceeded = $0 { true } else { false } })
-        // Its own time can be set anew.
+        // Its own time can be set again.
         bench.snooze(first, .seconds(90))
         #expect(bench.reply == .success(.done))
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Routing
 
-/// `Withdraw`, and updates of banners that tell of no new event.
+/// `Withdraw`, and updates of banners that report no new event.
 struct WithdrawTests {
     private var bench = Bench()
 

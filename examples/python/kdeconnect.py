@@ -100,7 +100,7 @@ class Phones:
             self.paths = {one: key for one, key in self.paths.items() if not one.startswith(path + "/")}
 
     def catch_up(self) -> bool:
-        """Tells of what is on the phones already, and what could not be told before."""
+        """Reports what is on the phones already, and what could not be told before."""
         self.retry = 0
         for key in [key for key, one in self.told.items() if one.get("gone")]:
             self.dismissed(key)
@@ -146,7 +146,7 @@ class Phones:
                 return  # it was there before the phone connected
             when = time.time()
             name = [f"kdeconnect:{cut(match[1], 200)}", f"{digest(key)}/{words}/{when:.3f}"]
-            # It is kept before it is told: another attempt then has the same name, and is no second event.
+            # It is kept before it is told: another attempt then has the same name, and is not a second event.
             self.told[key] = {"digest": words, "name": name, "id": None, "when": when}
             self.save()
         if self.told[key]["id"] is None:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Tells of new mail by IMAP IDLE, at once and without asking again and again (the package notifyd).
+"""Reports new mail by IMAP IDLE, at once and without asking again and again (the package notifyd).
 
     mail.py imaps://mina@imap.example/INBOX PASSWORD-FILE
 
@@ -83,7 +83,7 @@ class Folder:
         if kind != "OK":
             raise Mistake(
                 f"The server does not open the folder {folder} ({answer[0].decode(errors='replace')}). Write its whole name, "
-                "such as INBOX or Lists/Debian, and %XX for what is no letter of an address.")
+                "such as INBOX or Lists/Debian, and %XX for what is not a letter of an address.")
         validity = (self.imap.response("UIDVALIDITY")[1] or [None])[0] or b"0"
         self.source = f"imap:{url.username}@{url.hostname}/{folder}/{validity.decode(errors='replace')}"
         if len(self.source.encode()) > 256:
@@ -107,7 +107,7 @@ class Folder:
         """Yields whenever something may have changed."""
         while True:
             yield
-            # The server may have told of it with the answer to something else.
+            # The server may have told about it with the answer to something else.
             if any(self.imap.response(kind)[1] != [None] for kind in ("EXISTS", "EXPUNGE")):
                 continue
             if hasattr(self.imap, "idle"):  # since Python 3.14

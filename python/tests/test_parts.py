@@ -287,7 +287,7 @@ def test_a_page_decides_what_is_in_the_stream_and_a_signal_what_is_known_of_it()
     assert merge.take(page(3, 4)) == [event(3, window=0.1), event(4)]
     assert merge.take([]) == [] and merge.next_request is None
     merge.receive(event(4))
-    assert merge.next_request is None, "a repeated signal is no news"
+    assert merge.next_request is None, "a repeated signal is not new"
 
 
 def test_an_event_announced_while_a_page_is_asked_for_needs_another_page() -> None:

@@ -93,7 +93,7 @@ private final class Shelf {
     }
 
     private func prefix(_ text: String) -> TopicPrefix {
-        guard let prefix = try? TopicPrefix(text) else { preconditionFailure("\(text) is no topic") }
+        guard let prefix = try? TopicPrefix(text) else { preconditionFailure("\(text) is not a topic") }
         return prefix
     }
 }

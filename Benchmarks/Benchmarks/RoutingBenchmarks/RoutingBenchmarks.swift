@@ -83,7 +83,7 @@ private struct Stage {
     func close() { blackHole(router.rememberedEvents) }
 
     private func topic(_ text: String) -> Topic {
-        guard let topic = try? Topic(text) else { preconditionFailure("\(text) is no topic") }
+        guard let topic = try? Topic(text) else { preconditionFailure("\(text) is not a topic") }
         return topic
     }
 

@@ -66,7 +66,7 @@ extension Bridge {
     /// None.
     public static func warnings(in settings: Settings) -> [String] { [] }
 
-    /// Begins anew with the new settings.
+    /// Begins again with the new settings.
     public func reload(_ settings: Settings) async -> Bool { false }
 
     /// Returns at once.

@@ -148,7 +148,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             return error.isTooNew ? BridgeExit.badData : BridgeExit.systemFailure
         }
         if let file = store.begunAnew {
-            logger.critical("The state was damaged; it was set aside, and begins anew", metadata: ["file": "\(file)"])
+            logger.critical("The state was damaged; it was set aside, and begins again", metadata: ["file": "\(file)"])
             status.setBegunAnew(file, of: Program.name)
         }
         object.export(LetterMethods(store: store).interface)

@@ -262,13 +262,13 @@ extension BridgeStatus {
             })
     }
 
-    /// Tells until the next start that the state was damaged, and begins anew.
+    /// Tells until the next start that the state was damaged, and begins again.
     func setBegunAnew(_ file: String, of name: String) {
         setProblem(
             Self.stateSubject,
             Problem(
                 "the state was damaged when it was opened: it is set aside as \(file), and what it knew is gone",
-                "Stop the bridge and put a copy back as state.db, or begin anew: notifyd-\(name)(8) says what was in it."
+                "Stop the bridge and put a copy back as state.db, or begin again: notifyd-\(name)(8) says what was in it."
             ))
     }
 

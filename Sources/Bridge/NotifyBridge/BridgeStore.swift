@@ -20,7 +20,7 @@ extension RecordChange {
 /// What a bridge keeps on disk: records by key, and dead letters.
 ///
 /// A write is on the disk when it is done, whole or not at all, and writes are done in the order in which they are
-/// called. Writes that wait for the disk are written together. A damaged file is set aside, and the store begins anew:
+/// called. Writes that wait for the disk are written together. A damaged file is set aside, and the store begins again:
 /// see ``begunAnew``.
 public final class BridgeStore: Sendable {
     private struct Write {
@@ -123,7 +123,7 @@ public final class BridgeStore: Sendable {
     public func number(_ key: String) async throws(StoreError) -> UInt64? {
         guard let bytes = try await value(key) else { return nil }
         guard let number = UInt64(String(decoding: bytes, as: UTF8.self)) else {
-            throw StoreError(.damage, "the record \(key) is no number")
+            throw StoreError(.damage, "the record \(key) is not a number")
         }
         return number
     }

@@ -1,7 +1,7 @@
 public import NotifyClient
 import Synchronization
 
-/// What a ``DaemonLink`` tells of notifyd.
+/// What a ``DaemonLink`` reports about notifyd.
 public enum DaemonNotice: Sendable {
     /// notifyd is on the bus, for the first time or again.
     case appeared

@@ -238,7 +238,7 @@ public final class DeadLetterWriter: Sendable {
         show()
     }
 
-    /// Tells of what waits, and of what was given up.
+    /// Reports what waits, and of what was given up.
     private func show() {
         let (waiting, patience) = state.withLock { ($0.waiting, $0.patience) }
         var reasons: [String] = []

@@ -53,7 +53,7 @@ public struct Outcome: Hashable, Sendable {
     public var delay: BannerDelay?
     /// The key of the button that closed the banner.
     public var action: String?
-    /// Where it was claimed, in people's words, if that was on another device.
+    /// Where it was claimed, for people, if that was on another device.
     public var device: String?
 
     public init(

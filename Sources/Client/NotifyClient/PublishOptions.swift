@@ -180,7 +180,7 @@ public struct NamedClaimOptions: Hashable, Sendable {
 
     /// What was done.
     public var kind: Kind
-    /// Where, in people's words, such as `phone`. At most 64 bytes.
+    /// Where, for people, such as `phone`. At most 64 bytes.
     public var device: String?
     /// The line by which a bridge brought the claim, such as `mqtt`. At most 64 bytes.
     public var via: String?

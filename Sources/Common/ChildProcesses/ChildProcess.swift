@@ -115,7 +115,7 @@ package final class ChildProcess: Sendable {
     }
 }
 
-/// What is known of a child's lifetime. A signal and the reaping exclude each other, so no signal ever goes to another
+/// What is known about a child. A signal and the reaping exclude each other, so no signal ever goes to another
 /// process that got the same number.
 private final class Lifetime: Sendable {
     private let child: pid_t

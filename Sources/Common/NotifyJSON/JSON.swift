@@ -32,7 +32,7 @@ package enum JSON: Equatable, Sendable {
 
     // MARK: Reading
 
-    /// The value of a member; `nil` if there is none, or if this is no object.
+    /// The value of a member; `nil` if there is none, or if this is not an object.
     package subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.0.hasBytes(of: name) }?.1

@@ -34,7 +34,7 @@ package struct JSONParser {
         self.repairsHalfPairs = repairsHalfPairs
     }
 
-    /// - Parameter repairsHalfPairs: whether U+FFFD stands for an unpaired surrogate, as in `\ud83d`, which is no JSON
+    /// - Parameter repairsHalfPairs: whether U+FFFD stands for an unpaired surrogate, as in `\ud83d`, which is not JSON
     ///   otherwise. Browsers write one if a page has one.
     /// - Throws: `JSONError`, which says what was wrong and where.
     package static func parse(

@@ -73,7 +73,7 @@ extension TOMLParser {
             let scalar = Unicode.Scalar(number)
         else {
             throw Mistake(
-                offset: start, reason: "this is no character; one is written like \\u00E9 or \\U0001F600")
+                offset: start, reason: "this is not a character; one is written like \\u00E9 or \\U0001F600")
         }
         text.append(contentsOf: Character(scalar).utf8)
         index = end

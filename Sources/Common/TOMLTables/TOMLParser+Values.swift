@@ -94,7 +94,7 @@ extension TOMLParser {
         if let value = Self.number(word) { return value }
         index = start
         if !word.isEmpty, word.utf8.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D].contains($0) }) {
-            throw Mistake(offset: start, reason: "this is no whole number that fits into 64 bits")
+            throw Mistake(offset: start, reason: "this is not a whole number that fits into 64 bits")
         }
         throw Mistake(
             offset: start,

@@ -100,7 +100,7 @@ package struct TOMLParser {
             throw Mistake(
                 offset: start,
                 reason:
-                    "this is no table; a table begins like [defaults] or [[route]], with its name in letters or in quotes"
+                    "this is not a table; a table begins like [defaults] or [[route]], with its name in letters or in quotes"
             )
         }
         let names = try readNames()
@@ -293,7 +293,7 @@ extension TOMLParser {
     /// Control characters are not allowed; a tab is.
     func refuseControlCharacter(_ byte: UInt8) throws(Mistake) {
         guard byte < 0x20 && byte != 0x09 || byte == 0x7F else { return }
-        let name = byte == 0 ? "a NUL character, which is no text" : "a control character"
+        let name = byte == 0 ? "a NUL character, which is not text" : "a control character"
         throw Mistake(offset: index, reason: "this is \(name); in a string in double quotes it is written like \\u001B")
     }
 }

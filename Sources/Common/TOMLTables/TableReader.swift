@@ -66,7 +66,7 @@ public struct TableReader {
     public mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
         guard let (number, _) = value(key, "a whole number", \.integer) else { return nil }
         guard range.contains(number) else {
-            note(key, "'\(key)' is \(number); it is \(range.lowerBound) to \(range.upperBound)")
+            note(key, "'\(key)' must be between \(range.lowerBound) and \(range.upperBound); it is \(number)")
             return nil
         }
         return number
@@ -81,7 +81,7 @@ public struct TableReader {
             return nil
         }
         guard duration >= minimum, duration <= maximum else {
-            note(key, "'\(key)' is \(duration.text); it is \(minimum.text) to \(maximum.text)")
+            note(key, "'\(key)' must be between \(minimum.text) and \(maximum.text); it is \(duration.text)")
             return nil
         }
         return duration

@@ -29,7 +29,7 @@ enum IndexSchema {
         CREATE INDEX event_collapse ON event(topic, collapse) WHERE collapse IS NOT NULL AND outcome BETWEEN 0 AND 9;
         CREATE INDEX event_shown_with ON event(shown_with) WHERE shown_with IS NOT NULL;
         CREATE INDEX event_value ON event(topic) WHERE is_value = 1;
-        -- Changes that are no event and no outcome: starts, read marks, removals, and events that came late.
+        -- Changes that are neither an event nor an outcome: starts, read marks, removals, and events that came late.
         CREATE TABLE change (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
         -- Everything else, by the keys of StateKey.
         CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;

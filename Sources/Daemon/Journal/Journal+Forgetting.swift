@@ -117,7 +117,7 @@ extension Journal {
     /// Overwrites the unused parts of some pages. Each step takes a short time; between steps the journal can be used.
     ///
     /// A transaction between two steps may give a page that is not scrubbed yet the number of one that is: SQLite
-    /// numbers pages anew when it divides the rows among them. So the pages that the log has are scrubbed again.
+    /// numbers pages again when it divides the rows among them. So the pages that the log has are scrubbed again.
     ///
     /// - Returns: whether all pages have been scrubbed since `forget` was called last.
     public func scrub() throws(JournalError) -> Bool {

@@ -159,7 +159,7 @@ extension Journal {
         numbers.opened(at: realtime())
         carriedThrough = 0
         try? fold()
-        // An index that was made anew has what the log had.
+        // An index that was made again has what the log had.
         guard numbers.oldest == nil else { return }
         if found.isBehind, setAside == nil { setAside = SetAside(file: path, reason: .missing) }
         let oldest = numbers.lowest ?? numbers.last + 1

@@ -6,7 +6,7 @@ public import Routing
 /// Accepted events and their outcomes on disk: a write-ahead log in front, and an index in SQLite behind it.
 ///
 /// `commit` appends the records of a turn to the log and syncs it: what it has written survives a power cut. The index
-/// gets one row an event later, with what is known of the event by then, in portions: when the loop is idle, when many
+/// gets one row an event later, with what is known by then, in portions: when the loop is idle, when many
 /// records wait, or when a read needs them. What the index does not have yet is in memory (`Pending`) and in the log.
 ///
 /// What is durable when:
@@ -54,7 +54,7 @@ public final class Journal {
     private var lastSequence: UInt64?
     /// The bytes of the frame that is written, in memory that is used again.
     var frame = RecordWriter()
-    /// What is written again when the files are opened anew.
+    /// What is written again when the files are opened again.
     private var abandoned = Abandoned()
     /// Why nothing is written until `reopen`; `nil` while all is well.
     var failure: JournalError?
@@ -197,7 +197,7 @@ public final class Journal {
     ///
     /// A frame that was not synced does not come back: the log gives its place to the next one.
     ///
-    /// - Returns: whether the files were opened anew.
+    /// - Returns: whether the files were opened again.
     /// - Throws: if a file cannot be written. The index stays readable if it was.
     public func reopen() throws(JournalError) -> Bool {
         let isClosed = isReadOnly || log == nil || queue == nil

@@ -45,7 +45,7 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .gone, .damaged: "There is nothing to do: notifyd repairs that itself."
         case .readOnly:
-            "If the state directory was deleted, replaced or mounted anew, the sandbox still shows the old one: systemctl "
+            "If the state directory was deleted, replaced or mounted again, the sandbox still shows the old one: systemctl "
                 + "--user restart notifyd. Otherwise make it writable, and notifyd continues within seconds."
         default: "Correct that, and notifyd continues within seconds."
         }

@@ -144,7 +144,7 @@ struct StateTable {
         return false
     }
 
-    /// Writes all rows anew, at the keys that their values say. Others may not be found, and are out of order.
+    /// Writes all rows again, at the keys that their values say. Others may not be found, and are out of order.
     func repair() throws {
         let rows = try Row.fetchAll(db, sql: "SELECT key, value FROM state")
         try db.execute(sql: "DELETE FROM state")

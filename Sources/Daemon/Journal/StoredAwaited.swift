@@ -10,7 +10,7 @@ public struct StoredAwaited: Sendable, Equatable {
     public var claimant: String
     /// Where it was done.
     public var place: ClaimPlace
-    /// What is known of the claimant, and its program.
+    /// What is known about the claimant, and its program.
     public var identity: [Field]
     /// Until when the event is awaited.
     public var end: StoredQuiet.End

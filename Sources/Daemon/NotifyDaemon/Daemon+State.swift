@@ -10,9 +10,9 @@ struct News {
     /// Whether a change of `Degraded` is not announced yet.
     var isDegradationUnannounced = false
     var announcedPaused = false
-    /// The newest change when the host was last told of one.
+    /// The newest change when the host was last told about one.
     var announcedChange: UInt64 = 0
-    /// The schedules that the router was told of last, and the wall clock less the clock of lifetimes then; `nil` as
+    /// The schedules that the router was told about last, and the wall clock less the clock of lifetimes then; `nil` as
     /// long as there has been none.
     var schedules: (active: [Schedule.Snapshot.Active], lead: Int64)?
 }
@@ -69,7 +69,7 @@ extension Daemon {
 
 /// Schedules: the router is told which are on, and the host when that changes.
 extension Daemon {
-    /// How far the wall clock may be off, in microseconds, before the ends of periods are told anew.
+    /// How far the wall clock may be off, in microseconds, before the ends of periods are told again.
     private static var clockTolerance: Int64 { 100_000 }
 
     /// Called at the start, when a period begins or ends, and when the configuration, the clock or the time zone has

@@ -120,7 +120,7 @@ final class Daemon {
         return try router.event(named: origin, at: host.now, self)
     }
 
-    /// - Parameter identity: what is known of the caller.
+    /// - Parameter identity: what is known about the caller.
     func namedClaim(
         of origin: Origin, _ options: NamedClaimOptions, by caller: String, identity: [Field]
     ) -> NamedClaim {

@@ -166,7 +166,7 @@ struct Banners {
     }
     mutating func takeShown(_ key: CoalescingKey) -> SortedIDs { banners[existing: key].shown.take() }
 
-    /// An event that a call tells the server of has left the banner: the call is made anew if it has not been sent.
+    /// An event that a call tells the server of has left the banner: the call is made again if it has not been sent.
     private mutating func takeBackUnsentCall(of key: CoalescingKey) {
         if banners[existing: key].call != nil, !banners[existing: key].isCallSent {
             banners[existing: key].isCallOutdated = true

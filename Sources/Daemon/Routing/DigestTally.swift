@@ -1,6 +1,6 @@
 import NotifyText
 
-/// Counts the events that one banner tells of afterwards, and writes its text: how many they are, and of whom.
+/// Counts the events that one banner reports afterwards, and writes its text: how many they are, and of whom.
 public struct DigestTally: Sendable {
     /// Why the events had no banner at once.
     public enum Occasion: Sendable {

@@ -121,13 +121,13 @@ extension Router {
     /// A digest that is refused because of a limit is tried again after this time.
     private static let retryInterval: Duration = .seconds(10)
 
-    /// The periods that held back banners and are not told of, in the byte order of their topics.
+    /// The periods that held back banners and are not reported, in the byte order of their topics.
     public var owedDigests: [OwedDigest] { quietPeriods.digests.all }
 
     /// The digest that has been published since the last `Input.stored`.
     public var unstoredDigest: EventID? { quietPeriods.digests.unstored?.event }
 
-    /// Those of them that a digest can tell of now.
+    /// Those of them that a digest can report now.
     public var dueDigests: [OwedDigest] { quietPeriods.dueDigests }
 
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.

@@ -163,7 +163,7 @@ public struct Origin: Hashable, Sendable {
     public var source: String? { parts?.source }
     /// The publisher's own id within `source`.
     public var eventID: String? { parts?.eventID }
-    /// The line by which a bridge brought it. It is no part of its identity.
+    /// The line by which a bridge brought it. It is not part of its identity.
     public var via: String? { parts?.via }
 
     public init(source: String? = nil, eventID: String? = nil, via: String? = nil) {

@@ -1,6 +1,6 @@
 /// Title, body and fields of an event.
 ///
-/// As they came they are quick to use. Packed they take one piece of memory, and are read anew each time.
+/// As they came they are quick to use. Packed they take one piece of memory, and are read again each time.
 enum EventContent: Sendable {
     case plain(Plain)
     /// The length of the title and that of the body, 4 bytes each, their texts, and the fields as `FieldCoding` writes

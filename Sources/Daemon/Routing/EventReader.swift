@@ -5,7 +5,7 @@ import NotifyText
 /// The router asks while it handles a call. Before a call about an event that is not in memory (`Router.isCold`), the
 /// shell stores what this turn has decided, so that it is read.
 public protocol EventReader {
-    /// A stored event. `nil`: nothing is known of it but what the router remembers.
+    /// A stored event. `nil`: nothing is known about it but what the router remembers.
     ///
     /// - Throws: `.unknownEvent` if it is not kept, `.storageUnavailable` if it cannot be read.
     func event(_ id: EventID) throws(Refusal) -> ColdEvent?
@@ -41,7 +41,7 @@ public struct ColdEvent: Sendable {
     public let event: Event
     /// How long ago it was accepted; `nil` for an event of an earlier boot.
     public let age: Duration?
-    /// What is known of its decision.
+    /// What is known about its decision.
     public let state: State
 
     public init(_ event: Event, age: Duration?, _ state: State) {
@@ -52,7 +52,7 @@ public struct ColdEvent: Sendable {
 }
 
 extension EventReader {
-    /// Nothing is known of any event.
+    /// Nothing is known about any event.
     public func event(_ id: EventID) throws(Refusal) -> ColdEvent? { nil }
     /// No event has the key.
     public func event(replacedBy key: CollapseKey) throws(Refusal) -> ColdEvent? { nil }
@@ -200,7 +200,7 @@ extension Router {
         guard names.isOwn(origin) else { return }
         if let id = names.ownID(origin), id < events.nextID { return }
         throw .invalidEvent(
-            "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is no event "
+            "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is not an event "
                 + "of it: names of this device are given by it; leave out both options, or choose another source")
     }
 }

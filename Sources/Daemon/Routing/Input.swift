@@ -125,7 +125,7 @@ public struct BannerSettings: Hashable, Sendable {
     public var maximumPerSecond: Int
     /// Whether to start a notification server when a banner is due and there is none.
     public var startsServer: Bool
-    /// Whether a digest tells of what a pause, a mute or the desktop held back, once it is over.
+    /// Whether a digest reports what a pause, a mute or the desktop held back, once it is over.
     public var digestsPauses: Bool
     /// Whether the desktop's own “do not disturb” holds banners back.
     public var followsDesktop: Bool

@@ -26,7 +26,7 @@ public struct ClaimPlace: Hashable, Sendable {
     /// `nil` for most claims, so that they take less memory.
     private let parts: Parts?
 
-    /// The device, in people's words.
+    /// The device, for people.
     public var device: String? { parts?.device }
     /// The line by which a bridge brought it.
     public var via: String? { parts?.via }

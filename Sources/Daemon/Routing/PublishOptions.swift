@@ -90,12 +90,13 @@ extension Field {
     /// - Parameter unit: what the number counts, for the error.
     func integer(in range: ClosedRange<Int64>, _ unit: String) throws(Refusal) -> Int64 {
         if let number = value.integer, range.contains(number) { return number }
-        // The largest numbers of this type are no Int64.
+        // The largest numbers of this type are not Int64.
         let isLarge = if case .uint64 = value { true } else { false }
         guard value.integer != nil || isLarge, let found = value.text else {
             throw wrongType("a whole number, \(unit)")
         }
-        throw .invalidEvent("option '\(name)' is \(found); it is \(range.lowerBound) to \(range.upperBound) \(unit)")
+        throw .invalidEvent(
+            "option '\(name)' must be between \(range.lowerBound) and \(range.upperBound) \(unit); it is \(found)")
     }
 
     func wrongType(_ wanted: String) -> Refusal {

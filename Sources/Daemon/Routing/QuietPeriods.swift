@@ -40,7 +40,7 @@ public struct ActiveSchedule: Hashable, Sendable {
             self.began = began
         }
 
-        /// All pauses, or all mutes of this topic, until a digest tells of them. No schedule begins at that time.
+        /// All pauses, or all mutes of this topic, until a digest reports them. No schedule begins at that time.
         init(pauseOf topic: TopicPrefix) { self.init(topic, began: .min) }
 
         /// Whether it is a pause or a mute.

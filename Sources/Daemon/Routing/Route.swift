@@ -78,7 +78,7 @@ public final class Route: Sendable {
     public let lifetime: Duration
     /// Whether its banners appear whatever is quiet.
     public let breaksThrough: Bool
-    /// Whether a banner tells of events that a screen claimed when the user was away already.
+    /// Whether a banner reports events that a screen claimed when the user was away already.
     public let rescues: Bool
     /// Fields an event must have, with their types, in the order of their names.
     public let required: [(name: String, type: FieldType)]

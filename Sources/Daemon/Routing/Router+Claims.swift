@@ -134,7 +134,7 @@ extension Router {
     {
         guard grace <= limits.maximumGrace else {
             throw .limitExceeded(
-                "the grace is \(grace.text); it is at most \(limits.maximumGrace.text), in milliseconds")
+                "the grace must be at most \(limits.maximumGrace.text), in milliseconds; it is \(grace.text)")
         }
         guard grace == .zero || screens.graces.count < limits.graces else {
             throw .limitExceeded("topic claims with a grace: \(limits.graces) are running; try again in a moment")

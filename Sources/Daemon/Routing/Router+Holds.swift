@@ -8,7 +8,8 @@ extension Router {
     ) throws(Refusal) -> Verdict {
         guard duration > .zero, duration <= limits.maximumHold else {
             throw .limitExceeded(
-                "the time to confirm is \(duration.text); it is 1ms to \(limits.maximumHold.text), in milliseconds")
+                "the time to confirm must be between 1ms and \(limits.maximumHold.text), in milliseconds; it is "
+                    + duration.text)
         }
         try events.requireKnown(id)
         let others = screens.holds[id]

@@ -25,8 +25,8 @@ extension Router {
     ) throws(Refusal) {
         guard duration >= limits.minimumSnooze, duration <= limits.maximumSnooze else {
             throw .limitExceeded(
-                "the snooze is \(duration.text); it is \(limits.minimumSnooze.text) to "
-                    + "\(limits.maximumSnooze.text), in seconds")
+                "the snooze must be between \(limits.minimumSnooze.text) and \(limits.maximumSnooze.text), "
+                    + "in seconds; it is \(duration.text)")
         }
         let muted = try loadToSnooze(id, at: now, reader)
         try events.requireKnown(id)
@@ -143,7 +143,7 @@ struct Snoozes {
 
     subscript(id: EventID) -> Snooze? { entries[id] }
 
-    /// - Throws: `.limitExceeded`. The time of a snoozed event can always be set anew.
+    /// - Throws: `.limitExceeded`. The time of a snoozed event can always be set again.
     func checkRoom(for event: Event, limits: Limits) throws(Refusal) {
         guard entries[event.id] == nil else { return }
         if count >= limits.snoozes {

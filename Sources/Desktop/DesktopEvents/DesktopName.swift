@@ -37,7 +37,7 @@ public struct CallID: Hashable, Sendable {
     public init(sender: String, serial: UInt32) { (self.sender, self.serial) = (sender, serial) }
 }
 
-/// Who shows banners: a bus, and the unique name of the notification server on it. Numbers of banners begin anew with
+/// Who shows banners: a bus, and the unique name of the notification server on it. Numbers of banners begin again with
 /// another one.
 public struct ServerID: Hashable, Sendable {
     /// The id of the bus.

@@ -163,7 +163,8 @@ extension AppRule {
         rule.topic = table.parsed("topic") { text throws(TopicError) in try TopicPattern(text) }
         rule.keep = table.duration("keep", upTo: DesktopRules.longestKeep) ?? DesktopRules.usualKeep
         if rule.keep > .zero, rule.keep < .seconds(1) {
-            table.note("keep", "'keep' is \(rule.keep.text); it is 0, or 1s to \(DesktopRules.longestKeep.text)")
+            table.note(
+                "keep", "'keep' must be 0, or between 1s and \(DesktopRules.longestKeep.text); it is \(rule.keep.text)")
         }
         rule.isShared = table.boolean("share") ?? false
         rule.claim = table.word("claim", of: Claim.self)

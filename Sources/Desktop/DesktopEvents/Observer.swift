@@ -32,7 +32,7 @@ public struct Observer: Sendable {
         var isClosing = false
         /// Whether its program has.
         var isClosedByProgram = false
-        /// Buttons that were pressed here and that notifyd is told of: it announces them to everybody, us included.
+        /// Buttons that were pressed here and that notifyd is told about: it announces them to everybody, us included.
         var presses: [String] = []
         /// Whether it was read from the journal after a start.
         var isRecovered = false
@@ -57,7 +57,7 @@ public struct Observer: Sendable {
     public private(set) var sightings: [Sighting] = []
     /// How many there were since the start.
     public private(set) var sightingCount = 0
-    /// Patterns that were given up, and not told of yet.
+    /// Patterns that were given up, and not reported yet.
     public private(set) var expensive: [Pattern] = []
     /// Patterns that were given up since the rules were read.
     public private(set) var told: Set<String> = []
@@ -197,7 +197,7 @@ public struct Observer: Sendable {
     /// The user has pressed a button of a banner. The server closes it then, unless it is resident.
     public mutating func pressed(_ key: BannerKey, _ action: String) -> [Effect] {
         guard let banner = banners[key], !banner.isClosing else { return [] }
-        // notifyd knows no more buttons than it was told of.
+        // notifyd knows no more buttons than it was told about.
         guard banner.notice.publishable.buttons.contains(where: { $0.key == action }) else {
             return banner.notice.isResident ? [] : [.dismiss(banner.name)]
         }
@@ -342,7 +342,7 @@ public struct Observer: Sendable {
         return effects
     }
 
-    /// What was to be told of patterns.
+    /// What was to be reported about patterns.
     public mutating func takeExpensive() -> [Pattern] {
         defer { expensive = [] }
         return expensive

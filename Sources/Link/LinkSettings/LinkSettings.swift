@@ -130,7 +130,7 @@ package enum LinkKey {
         return (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &generator) }
     }
 
-    /// Reads Base64, as `link init` writes it, or hexadecimal digits; `nil` if the text is no key.
+    /// Reads Base64, as `link init` writes it, or hexadecimal digits; `nil` if the text is not a key.
     package static func parse(_ text: String) -> [UInt8]? {
         if let bytes = Base64.decode(text), bytes.count == count { return bytes }
         let digits = Array(text.utf8)

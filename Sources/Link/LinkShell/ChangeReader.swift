@@ -127,7 +127,7 @@ final class ChangeReader: @unchecked Sendable {
     private func awaitNext(after number: UInt64, _ limit: UInt32) {
         guard awaited.map({ $0 < number }) ?? true else { return }
         if let found {
-            // The line was told of it, and has begun again further back since then.
+            // The line was told about it, and has begun again further back since then.
             guard found.after != number else { return onRows() }
             self.found = nil
         }

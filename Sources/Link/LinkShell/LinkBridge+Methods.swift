@@ -100,7 +100,7 @@ extension LinkBridge {
         return try rows.get()
     }
 
-    /// Ends the test if all have answered. A line that has ended hears nothing more.
+    /// Ends the test if all have answered. A line that has ended gets no more answers.
     func checkTest() {
         guard let testing else { return }
         let isOver = lines.isEmpty || testing.lines.allSatisfy { $0.test?.id != testing.id || $0.test!.isComplete }

@@ -228,7 +228,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             let cipher = LineCipher(own: device, keys: keys, signer: line.channel == nil ? nil : signer)
             let kind: Linking.Configuration.Kind =
                 line.channel.map { .channel(name: $0, signer: Signer(signer!.description)) } ?? .link
-            // A digest tells of the quiet hours of this device; other devices have shown their banners.
+            // A digest reports the quiet hours of this device; other devices have shown their banners.
             let skip = line.skip + [DigestTally.topic, DigestTally.awayTopic].map { TopicPrefix($0) }
             let configuration = Linking.Configuration(
                 kind: kind, name: settings.name, share: line.share, skip: skip, isSealed: cipher.isSealed,

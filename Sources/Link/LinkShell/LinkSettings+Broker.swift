@@ -12,7 +12,7 @@ extension LinkSettings {
         var broker = server.broker
         if let password {
             guard let text = try password.read().text, !text.utf8.contains(0) else {
-                throw BridgeFailure(78, "\(password) is no text without NUL characters")
+                throw BridgeFailure(78, "\(password) is not text without NUL characters")
             }
             broker.password = Password(text)
         }
@@ -60,7 +60,7 @@ extension LinkSettings {
 }
 
 extension LineKey {
-    /// `nil` if the secret is no key.
+    /// `nil` if the secret is not a key.
     init?(_ secret: Secret) {
         guard let bytes = secret.text.flatMap(LinkKey.parse) else { return nil }
         self.init(bytes)
@@ -68,6 +68,6 @@ extension LineKey {
 }
 
 extension Credential {
-    /// It was read, and is no key.
-    var noKey: BridgeFailure { BridgeFailure(78, "\(self) is no key: a key is \(LinkKey.count) bytes in Base64") }
+    /// It was read, and is not a key.
+    var noKey: BridgeFailure { BridgeFailure(78, "\(self) is not a key: a key is \(LinkKey.count) bytes in Base64") }
 }

@@ -133,7 +133,7 @@ final class MapSender: @unchecked Sendable {
 
     private func send(_ row: JournalChange) {
         guard let connection, row.kind == "event", let event = OutboundMap.Event(row) else { return }
-        // What has expired while the broker was away is no news.
+        // What has expired while the broker was away is not new.
         if let expires: Int64 = row.details["expires"]?.integer(), expires <= SystemClock.wall { return }
         var tokens: Set<UInt64> = []
         for map in maps where map.takes(event) {

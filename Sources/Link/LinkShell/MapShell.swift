@@ -167,7 +167,7 @@ final class MapShell: @unchecked Sendable {
         }
         let isKnown = map.isRetained && known[message.topic] == payload
         if map.id == nil, isKnown || message.isRetained && !map.isRetained {
-            // What the broker has kept is no news, and a value that stays the same is none either.
+            // What the broker has kept is not new, and a value that stays the same is none either.
             connection?.confirm()
             return
         }

@@ -91,7 +91,7 @@ struct RateLimit {
     }
 }
 
-/// Tells of messages that do not belong on a line, once for each kind: whoever sends them must not fill the log.
+/// Reports messages that do not belong on a line, once for each kind: whoever sends them must not fill the log.
 struct StrangeMessages {
     private enum Kind: CaseIterable {
         case forged, malformed, refused, devices

@@ -28,7 +28,7 @@ extension Link {
         /// When the values are read again that notifyd had no room for.
         var readAgain: Uptime?
         var nextExpiry: Uptime?
-        /// Whether `nextExpiry` is to be found anew.
+        /// Whether `nextExpiry` is to be found again.
         var findNextExpiry = false
 
         mutating func write(_ digest: Digest) {

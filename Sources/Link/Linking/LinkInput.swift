@@ -146,7 +146,7 @@ public enum LinkEffect: Sendable {
 
     /// Write records to disk, all or none.
     case store(StoreToken, [Record])
-    /// Keep what notifyd will never take, and tell of it.
+    /// Keep what notifyd will never take, and report it.
     case keep(DeadLetter)
     /// The line has failed, and does nothing more than to tell a second machine of it. Until `end` it wants to be
     /// connected.
@@ -194,7 +194,7 @@ public struct PublishRequest: Equatable, Sendable {
 public struct ClaimRequest: Equatable, Sendable {
     public var name: GlobalName
     public var via: String
-    /// `device`: where, in people's words.
+    /// `device`: where, for people.
     public var place: String
     public var form: SaidClaim.Form
     /// By this device's clock; `nil`: not known.

@@ -193,7 +193,7 @@ extension Description {
         guard first <= last else { throw MessageError("\"last\" is below \"first\"") }
         guard let digests = reader.json["attended"] else { return }
         guard let elements = digests.elements, elements.count <= Self.maximumAttended else {
-            throw MessageError("\"attended\" is no array of at most \(Self.maximumAttended) digests")
+            throw MessageError("\"attended\" is not an array of at most \(Self.maximumAttended) digests")
         }
         for element in elements {
             guard let digest = element.string.flatMap(Digest.init) else {
@@ -224,7 +224,7 @@ extension Answer {
             items: [], wait: try reader.optionalInteger("wait") ?? 0)
         guard after <= through else { throw MessageError("\"through\" is below \"after\"") }
         guard let elements = reader.json["items"]?.elements, elements.count <= Self.maximumItems else {
-            throw MessageError("\"items\" is no array of at most \(Self.maximumItems) messages")
+            throw MessageError("\"items\" is not an array of at most \(Self.maximumItems) messages")
         }
         var last = after
         for element in elements {
@@ -313,7 +313,7 @@ private struct Reader {
     func fields(_ name: String) throws(MessageError) -> [Field] {
         guard let value = json[name] else { return [] }
         guard let members = value.members, members.count <= 64 else {
-            throw MessageError("\"\(name)\" is no object with at most 64 members")
+            throw MessageError("\"\(name)\" is not an object with at most 64 members")
         }
         var fields: [Field] = []
         for (key, value) in members {

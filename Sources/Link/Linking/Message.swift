@@ -136,7 +136,7 @@ public struct SaidClaim: Equatable, Sendable {
     /// Its topic.
     public var topic: Topic
     public var form: Form
-    /// Where, in people's words.
+    /// Where, for people.
     public var place: String
     /// The end of the event's lifetime, by the clock of the device; `nil` where it is not known.
     public var expires: Int64?
@@ -242,7 +242,7 @@ public struct Answer: Equatable, Sendable {
     }
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 public struct MessageError: Error, Equatable, CustomStringConvertible {
     /// What is wrong, without anything of the message's texts.
     public let description: String

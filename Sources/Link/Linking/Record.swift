@@ -68,7 +68,7 @@ public struct LineRecord: Equatable, Sendable {
     }
 }
 
-/// What is known of another device.
+/// What is known about another device.
 public struct DeviceRecord: Equatable, Sendable {
     /// How far its stream was in the journal at some time. If the journal is restored to a number above `own`,
     /// everything of the stream up to `theirs` is still in it.

@@ -65,7 +65,7 @@ extension Value {
         var isAtEnd: Bool { index == codes.count }
 
         private var unknown: MessageError {
-            MessageError("\"\(String(decoding: codes.prefix(32), as: UTF8.self))\" is no type of a field")
+            MessageError("\"\(String(decoding: codes.prefix(32), as: UTF8.self))\" is not a type of a field")
         }
 
         mutating func value(_ data: JSON, depth: Int) throws(MessageError) -> Value {
@@ -89,7 +89,7 @@ extension Value {
         }
 
         private mutating func array(_ data: JSON, depth: Int) throws(MessageError) -> Value {
-            guard let elements = data.elements else { throw MessageError("the data of an array is no array") }
+            guard let elements = data.elements else { throw MessageError("the data of an array is not an array") }
             let start = index
             let end = try endOfType(from: start, depth: 0)
             var values: [Value] = []
@@ -103,7 +103,7 @@ extension Value {
         }
 
         private mutating func dictionary(_ data: JSON, depth: Int) throws(MessageError) -> Value {
-            guard let members = data.members else { throw MessageError("the data of a dictionary is no object") }
+            guard let members = data.members else { throw MessageError("the data of a dictionary is not an object") }
             guard index + 2 < codes.count, Signature.isBasic(codes[index + 1]) else { throw unknown }
             let key = codes[index + 1]
             let start = index + 2

@@ -63,7 +63,7 @@ public struct InboundMap: Equatable, Sendable {
     public func result(of payload: [UInt8], at topic: String) throws(MapError) -> Result {
         guard let captures = filter.captures(of: topic) else { throw MapError("its topic does not match the filter") }
         if payload.isEmpty, isRetained { return .removal(try place(captures)) }
-        guard Encoding.firstFault(in: payload) == nil else { throw MapError("the message is no text in UTF-8") }
+        guard Encoding.firstFault(in: payload) == nil else { throw MapError("the message is not text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
         // Captures and what stands outside of the message have their names to themselves.
         let outside: [JSON.Member] =
@@ -99,8 +99,8 @@ public struct InboundMap: Equatable, Sendable {
     private static func members(of payload: [UInt8]) throws(MapError) -> [JSON.Member] {
         guard !payload.isEmpty else { throw MapError("the message is empty, and no JSON object") }
         let json: JSON
-        do { json = try JSONParser.parse(payload) } catch { throw MapError("the message is no JSON: \(error.reason)") }
-        guard let members = json.members else { throw MapError("the message is no JSON object") }
+        do { json = try JSONParser.parse(payload) } catch { throw MapError("the message is not JSON: \(error.reason)") }
+        guard let members = json.members else { throw MapError("the message is not a JSON object") }
         return members
     }
 

@@ -43,14 +43,15 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
                 let name = String(part.dropFirst().dropLast())
                 guard Self.isName(name) else {
                     throw MapError(
-                        "'\(part)' is no capture: a capture is a whole level such as {room}, of letters, digits and _")
+                        "'\(part)' is not a capture: a capture is a whole level such as {room}, of letters, digits and _"
+                    )
                 }
                 guard !names.contains(name) else { throw MapError("the capture {\(name)} is there twice") }
                 names.append(name)
                 levels.append(.any(name: name))
             default:
                 guard !part.contains(where: { "+#{}".contains($0) }) else {
-                    throw MapError("'\(part)' is no level: +, # and captures such as {room} are whole levels")
+                    throw MapError("'\(part)' is not a level: +, # and captures such as {room} are whole levels")
                 }
                 levels.append(.literal(part))
             }

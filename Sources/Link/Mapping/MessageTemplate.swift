@@ -87,7 +87,7 @@ public struct MessageTemplate: Equatable, Sendable {
         if name == "." { return [] }
         let parts = name.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard !name.isEmpty, name.utf8.count <= 256, !parts.contains(""), !name.contains(" ") else {
-            throw MapError("'\(name)' is no name; names are written like {{title}} or {{state.value}}")
+            throw MapError("'\(name)' is not a name; names are written like {{title}} or {{state.value}}")
         }
         return parts
     }

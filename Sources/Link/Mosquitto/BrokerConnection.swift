@@ -2,7 +2,7 @@ package import NotifyClient
 import UserFiles
 
 /// One connection to a broker, from the attempt to its end. Whoever wants to stay connected makes another one after
-/// ``ended``, some time later: each is made anew, so that nothing of an old one is sent on a new one.
+/// ``ended``, some time later: each is made again, so that nothing of an old one is sent on a new one.
 ///
 /// What happens is told on a ``WorkLoop``, on which all but connecting is done.
 package final class BrokerConnection: Sendable {

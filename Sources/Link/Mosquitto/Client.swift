@@ -21,7 +21,7 @@ final class Client: @unchecked Sendable {
         return mosquitto_lib_init() == 0
     }()
 
-    /// - Parameter owner: told of everything; it must outlive this object.
+    /// - Parameter owner: told about everything; it must outlive this object.
     init(_ options: ConnectionOptions, version: ProtocolVersion, owner: ConnectionLoop) throws(ConnectionEnd) {
         self.options = options
         self.version = version
@@ -29,7 +29,7 @@ final class Client: @unchecked Sendable {
         context = Unmanaged.passRetained(box).toOpaque()
         guard let pointer = mosquitto_new(options.client, options.isClean, context) else {
             Unmanaged<CallbackContext>.fromOpaque(context).release()
-            throw ConnectionEnd(.refused, "\"\(options.client)\" is no client id")
+            throw ConnectionEnd(.refused, "\"\(options.client)\" is not a client id")
         }
         self.pointer = pointer
         box.client = self
@@ -89,7 +89,7 @@ final class Client: @unchecked Sendable {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         let expiry = options.isClean ? 0 : UInt32(clamping: options.sessionExpiry.components.seconds)
-        // A broker drops what is longer without a word: what is not taken has to come, so that it can be told of.
+        // A broker drops what is longer without a word: what is not taken has to come, so that it can be reported.
         let longest = UInt32(clamping: options.maximumPayload + ConnectionOptions.excess)
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), longest))

@@ -297,7 +297,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let error, end == nil { end = error }
     }
 
-    /// A timer that fires too early is no harm.
+    /// A timer that fires too early does no harm.
     private func arm(_ now: Int64) {
         var moments = [lastSent + keepalive]
         if let deadline { moments.append(deadline) }

@@ -32,7 +32,7 @@ public struct ReadingLimit: Equatable, Sendable {
     }
 }
 
-/// Counts the lines of a connection that are no messages, empty ones among them. A server of ntfy says hardly any.
+/// Counts the lines of a connection that are not messages, empty ones among them. A server of ntfy says hardly any.
 public struct StrangeLines: Equatable, Sendable {
     /// So many are borne.
     public static let maximum = 20
@@ -47,7 +47,7 @@ public struct StrangeLines: Equatable, Sendable {
     /// Whether the connection is to be given up.
     public var areTooMany: Bool { count > Self.maximum }
 
-    /// Lines have come that are no messages.
+    /// Lines have come that are not messages.
     public mutating func add(_ lines: Int = 1) { count += lines }
 
     /// A message has come.

@@ -54,7 +54,7 @@ public struct NtfyMessage: Equatable, Sendable {
     public var actions: [NtfyAction] = []
     public var attachment: Attachment?
     public var pollID: String?
-    /// Whether the text was bytes that are no text.
+    /// Whether the text was bytes that are not text.
     public var isBinary = false
 
     public init(_ event: Event, id: String, sequence: String? = nil, time: Int64, topic: String) {
@@ -86,15 +86,15 @@ extension NtfyMessage {
 
     /// Reads one line.
     ///
-    /// - Throws: `NtfyError` if it is no message.
+    /// - Throws: `NtfyError` if it is not a message.
     public init(line: [UInt8]) throws(NtfyError) {
         let json: JSON
         do throws(JSONError) {
             json = try JSONParser.parse(line, valueLimit: 4096)
         } catch {
-            throw NtfyError("it is no JSON: \(error.reason)")
+            throw NtfyError("it is not JSON: \(error.reason)")
         }
-        guard json.members != nil else { throw NtfyError("it is no JSON object") }
+        guard json.members != nil else { throw NtfyError("it is not a JSON object") }
         guard let name = json["event"]?.string else { throw NtfyError("it has no event") }
         let event: Event =
             switch name {

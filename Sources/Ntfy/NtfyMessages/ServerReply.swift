@@ -33,7 +33,7 @@ public enum ServerReply {
         return nil
     }
 
-    /// Whether a line is one of ntfy, also of a later version, or one that is no good in itself.
+    /// Whether a line is one of ntfy, also of a later version, or one that is not usable in itself.
     public static func isLine(_ line: [UInt8]) -> Bool {
         guard let json = try? JSONParser.parse(line) else { return false }
         return ["id", "event", "topic"].allSatisfy { json[$0]?.string != nil }
@@ -74,7 +74,7 @@ public struct LineReader: Sendable {
         public var lines: [[UInt8]]
         /// The beginnings of lines that were too long.
         public var beginnings: [[UInt8]] = []
-        /// Lines that were empty, so that they are no messages.
+        /// Lines that were empty, so that they are not messages.
         public var empty = 0
         /// Lines that have ended, also empty ones and those that were too long.
         public var ends = 0
@@ -88,7 +88,7 @@ public struct LineReader: Sendable {
     /// No publisher can make a longer line: the head of a request that ntfy takes has 1 MiB, and each byte becomes six
     /// at most.
     public static let endlessBytes = 8 << 20
-    /// So much is told of a line that is too long. The id of a message is its first member, so two such lines differ in
+    /// So much is kept of a line that is too long. The id of a message is its first member, so two such lines differ in
     /// it.
     public static let beginningBytes = 1024
     /// A piece has at most so many lines, and at most so many bytes are read for it.
@@ -165,7 +165,7 @@ public struct LineReader: Sendable {
     }
 }
 
-/// What is known of the clock of a server. It tells from when on messages are taken, and how far the cursor may go.
+/// What is known about the clock of a server. It tells from when on messages are taken, and how far the cursor may go.
 public struct ServerClock: Sendable {
     /// The first connection of all, in seconds since the epoch.
     public struct Beginning: Equatable, Sendable {

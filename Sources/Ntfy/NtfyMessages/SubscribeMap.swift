@@ -119,7 +119,7 @@ public struct SubscribeMap: Equatable, Sendable {
     }
 
     private static func usualBody(_ message: NtfyMessage) -> String {
-        message.isBinary ? "(a message that is no text)" : message.text
+        message.isBinary ? "(a message that is not text)" : message.text
     }
 
     /// Where the messages of a topic at the server go to.

@@ -132,7 +132,7 @@ extension Intake {
         if services.deadLetters.isFull { await task.value }
     }
 
-    /// Keeps the letter of a line that is no message, which the server does not say again.
+    /// Keeps the letter of a line that is not a message, which the server does not say again.
     func bury(_ letter: DeadLetter) {
         tell(letter)
         guard !services.deadLetters.isFull else { return services.deadLetters.gaveUp(1) }

@@ -196,7 +196,7 @@ actor Intake {
         case fetch(topic: String, id: String)
     }
 
-    /// - Throws: `NtfyError` if the line is no message. It is a dead letter then.
+    /// - Throws: `NtfyError` if the line is not a message. It is a dead letter then.
     func take(_ line: [UInt8]) async throws -> Next {
         try await turn.perform {
             let message: NtfyMessage

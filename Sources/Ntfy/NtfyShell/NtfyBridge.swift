@@ -205,7 +205,7 @@ extension ServerAddress {
     /// The line by which events and claims came.
     var via: String { "ntfy:\(name)".beginning(ofBytes: 64) }
 
-    /// Where a claim was made, in people's words.
+    /// Where a claim was made, for people.
     var device: String { name.beginning(ofBytes: 64) }
 }
 

@@ -226,7 +226,7 @@ extension NtfySettings.Server {
     func mistake(in secret: Secret) -> String? {
         if case .token = login {
             guard secret.bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                return "is no access token: it has one line, which begins with tk_, without blanks"
+                return "is not an access token: it has one line, which begins with tk_, without blanks"
             }
         } else if secret.bytes.contains(UInt8(ascii: "\n")) {
             return "has several lines; it holds the password and nothing else"

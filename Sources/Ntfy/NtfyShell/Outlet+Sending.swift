@@ -97,7 +97,7 @@ extension Outlet {
         }
     }
 
-    /// An answer that is no stream ends within this time.
+    /// An answer that is not a stream ends within this time.
     private static var pollPatience: Duration { .seconds(300) }
 
     // MARK: Messages

@@ -107,7 +107,7 @@ struct Pictures: Sendable {
             guard response.status == .ok else { return .refused("it is answered with \(response.status.code)") }
             let type = response.headers.first(name: "content-type") ?? ""
             guard type.lowercased().hasPrefix("image/") else {
-                return .refused("its Content-Type is no image (\(type.visible().beginning(ofBytes: 100)))")
+                return .refused("its Content-Type is not an image (\(type.visible().beginning(ofBytes: 100)))")
             }
             var bytes: [UInt8] = []
             try await ServerClient.translating {
@@ -117,7 +117,7 @@ struct Pictures: Sendable {
                 }
             }
             guard bytes.count <= maximumBytes else { return .refused("it is larger than \(maximumBytes >> 10) KiB") }
-            guard let header = PictureHeader(bytes) else { return .refused("it is no PNG, JPEG, GIF or WebP") }
+            guard let header = PictureHeader(bytes) else { return .refused("it is not a PNG, JPEG, GIF or WebP") }
             guard header.isDrawable else {
                 let isLarge = max(header.width, header.height) > PictureHeader.maximumSide
                 let frames = isLarge ? "" : ", and \(header.pixels) pixels with all its frames"

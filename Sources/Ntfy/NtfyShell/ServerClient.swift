@@ -141,7 +141,7 @@ final class ServerClient: Sendable {
             case nil: return nil
             case .token(let credential):
                 guard let text = try credential.read().text, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                    throw ServerFailure.denied("\(credential) is no access token, which begins with tk_")
+                    throw ServerFailure.denied("\(credential) is not an access token, which begins with tk_")
                 }
                 return "Bearer \(text)"
             case .password(let credential, let user):

@@ -26,7 +26,7 @@ struct Subscription: Sendable {
     /// A message is sent to those who listen before it is kept for those who ask: who connects in between hears it only
     /// later.
     private static let sweepDelay: Duration = .seconds(2)
-    /// An answer that is no stream ends within this time.
+    /// An answer that is not a stream ends within this time.
     private static let pollPatience: Duration = .seconds(300)
     /// A connection that lives so long was a good one.
     private static let goodTime: Duration = .seconds(10)
@@ -149,7 +149,7 @@ struct Subscription: Sendable {
 
     private func check(_ strange: StrangeLines) throws {
         guard strange.areTooMany else { return }
-        throw ServerFailure.rude("much of what it says is no message; is 'url' a server of ntfy?")
+        throw ServerFailure.rude("much of what it says is not a message; is 'url' a server of ntfy?")
     }
 
     /// Asks once more for what was said lately, until the server has answered.

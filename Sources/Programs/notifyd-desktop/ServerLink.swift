@@ -204,7 +204,7 @@ final class ServerLink: @unchecked Sendable {
 
     private func openMonitor() async throws(NotifyError) {
         let again: @Sendable () -> Void = { [weak self] in
-            // Something too long went by, such as a picture: the monitor begins anew.
+            // Something too long went by, such as a picture: the monitor begins again.
             self?.monitor = nil
             self?.change.yield()
         }

@@ -56,7 +56,7 @@ struct Options: Equatable {
                 let text = try value()
                 guard let level = Logger.Level(rawValue: text) else {
                     throw UsageMistake(
-                        "“\(text)” is no level; there are \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))."
+                        "“\(text)” is not a level; there are \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))."
                     )
                 }
                 logLevel = level

@@ -32,7 +32,7 @@ extension PushSource {
     /// - Throws: `PushError` if that is not possible.
     public func event(of payload: [UInt8]) throws(PushError) -> PushEvent {
         guard !payload.isEmpty else { throw PushError("the message is empty") }
-        guard Encoding.firstFault(in: payload) == nil else { throw PushError("the message is no text in UTF-8") }
+        guard Encoding.firstFault(in: payload) == nil else { throw PushError("the message is not text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
         let object = try object(in: payload)
         let values = values(object, text)

@@ -174,7 +174,7 @@ public enum WebPushError: Error, Hashable, Sendable, CaseIterable {
     case recordSize
     /// The header does not hold the key of a sender.
     case keyLength
-    /// What should be the key of the sender is no point of the curve.
+    /// What should be the key of the sender is not a point of the curve.
     case senderKey
     /// There is more than one record.
     case severalRecords
@@ -198,7 +198,7 @@ extension WebPushError: CustomStringConvertible {
         case .keyLength:
             "the message does not begin with the key of its sender, as RFC 8291 demands; its sender has to use the encoding "
                 + "aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true"
-        case .senderKey: "the key of the sender is no point of the curve P-256"
+        case .senderKey: "the key of the sender is not a point of the curve P-256"
         case .severalRecords: "the message has several records, and RFC 8291 allows one"
         case .truncatedRecord: "the message ends within its record"
         case .notAuthentic: "the message was encrypted for other keys, or changed on the way"

@@ -143,7 +143,7 @@ extension PushBridge {
         let token = endpoint.token
         let distributors = Set([endpoint.distributor, registrations[token]?.distributor ?? ""]).subtracting([""])
         let old = distributors.map { FormerRegistration(token: token, distributor: $0) }
-        // What is said of it while it is written counts no more.
+        // Messages about it are ignored while it is written.
         endpoints[token] = nil
         do throws(StoreError) {
             try await services.store.write([.remove(PushEndpoint.recordPrefix + name)] + old.map(\.change))

@@ -296,7 +296,7 @@ extension PushEndpoint {
 }
 
 extension JSON {
-    /// As a field of an event; `nil` for null. What is no plain value stays JSON text.
+    /// As a field of an event; `nil` for null. What is not a plain value stays JSON text.
     fileprivate var field: BusValue? {
         switch self {
         case .null: nil

@@ -26,7 +26,7 @@ public actor PushBridge: Bridge {
 
     /// By their tokens.
     var endpoints: [String: PushEndpoint] = [:]
-    /// What is known of endpoints since the start, by token.
+    /// What is known about endpoints since the start, by token.
     var registrations: [String: Registration] = [:]
     /// Commands that wait for the address of an endpoint.
     var waiters: [String: [CheckedContinuation<Void, Never>]] = [:]
@@ -106,7 +106,7 @@ public actor PushBridge: Bridge {
             group.addTask { await self.takeCalls() }
             group.addTask { await self.keepRegistered() }
             group.addTask { await self.emptySpool() }
-            // Started again, it has its name again, and everything is registered and delivered anew.
+            // Started again, it has its name again, and everything is registered and delivered again.
             group.addTask { for await reason in self.losses { throw BridgeFailure(75, reason) } }
             // The first error ends the others, too; `waitForAll` would wait for them.
             while try await group.next() != nil {}
@@ -158,7 +158,7 @@ public actor PushBridge: Bridge {
 /// A call of the connector's interface.
 struct DeliveredCall: Sendable {
     let call: IncomingCall
-    /// The names of distributors that the caller owned when it called; none if it is no distributor.
+    /// The names of distributors that the caller owned when it called; none if it is not a distributor.
     let distributors: Set<String>
 }
 

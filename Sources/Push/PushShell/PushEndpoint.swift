@@ -105,7 +105,7 @@ struct PushEndpoint: Sendable {
         return .put(Self.recordPrefix + name, JSON.object(members).bytes)
     }
 
-    /// `nil` if it is no record of an endpoint.
+    /// `nil` if it is not a record of an endpoint.
     init?(record: [UInt8]) {
         guard let json = try? JSONParser.parse(record), let name = json["name"]?.string, !name.isEmpty,
             let topic = json["topic"]?.string.flatMap({ try? Topic($0) }), let token = json["token"]?.string,
@@ -127,7 +127,7 @@ extension JSON {
     fileprivate func bytes(_ name: String) -> [UInt8]? { self[name]?.string.flatMap(Base64URL.decode) }
 }
 
-/// What is known of an endpoint since the start.
+/// What is known about an endpoint since the start.
 struct Registration: Sendable {
     /// The name of the distributor that was asked to register it.
     var distributor = ""
@@ -163,7 +163,7 @@ struct FormerRegistration: Equatable, Sendable {
     var change: RecordChange { .put(key, text: distributor) }
     var removal: RecordChange { .remove(key) }
 
-    /// `nil` if it is no record of one.
+    /// `nil` if it is not a record of one.
     init?(key: String) {
         let parts = key.dropFirst(Self.recordPrefix.count).split(separator: "/")
         guard key.hasPrefix(Self.recordPrefix), parts.count == 2 else { return nil }
@@ -199,7 +199,7 @@ struct DeliveredPush: Equatable, Sendable {
         (self.at, self.token, self.message) = (at, token, message)
     }
 
-    /// `nil` if it is no record of a message.
+    /// `nil` if it is not a record of a message.
     init?(record: [UInt8]) {
         guard let end = record.firstIndex(of: UInt8(ascii: "\n")),
             let space = record[..<end].firstIndex(of: UInt8(ascii: " ")),

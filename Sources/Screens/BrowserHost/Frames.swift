@@ -23,7 +23,7 @@ package struct FrameReader {
 
     /// The longest message in bytes. The extension keeps below it.
     package static let longest = 64 * 1024
-    /// Browsers send none that is longer: what announces one is no length.
+    /// Browsers send none that is longer: what announces one is not a length.
     package static let longestPossible = 64 << 20
 
     private var bytes: [UInt8] = []

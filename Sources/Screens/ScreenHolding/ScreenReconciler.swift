@@ -212,7 +212,7 @@ package enum HeldScreen: Equatable, Sendable {
     /// notifyd was asked to open it, and has not replied yet.
     case opening(Screen.State)
     case open(ScreenID, Screen.State)
-    /// notifyd does not allow it. It is asked again when the screen is wanted anew, or when notifyd has restarted.
+    /// notifyd does not allow it. It is asked again when the screen is wanted again, or when notifyd has restarted.
     case refused(reason: String)
 
     /// Whether it is open.

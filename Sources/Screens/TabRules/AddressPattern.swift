@@ -46,7 +46,7 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
         for parameter in parts.query?.parts(between: UInt8(ascii: "&")) ?? [] {
             let (name, value) = parameter.cut(at: UInt8(ascii: "="))
             guard let value, let name = name.percentDecoded(isQuery: true), !name.isEmpty else {
-                throw AddressError("'\(parameter)' is no parameter; it is like page=2 or id={id}")
+                throw AddressError("'\(parameter)' is not a parameter; it is like page=2 or id={id}")
             }
             parameters.append((name, try Self.part(value, isQuery: true)))
         }
@@ -66,7 +66,7 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
         }
         guard !text.utf8.contains(where: { "{}*".utf8.contains($0) }) else {
             throw AddressError(
-                "'\(text)' is no segment: a capture is a whole one such as {id}, of letters, digits and _, and ** stands at the end"
+                "'\(text)' is not a segment: a capture is a whole one such as {id}, of letters, digits and _, and ** stands at the end"
             )
         }
         guard let literal = text.percentDecoded(isQuery: isQuery) else {
@@ -222,7 +222,7 @@ package struct PageAddress: Equatable, Sendable {
     /// The segments of the fragment.
     let fragment: [String]?
 
-    /// `nil` if it is no address of a page on the web, or one that no browser shows, such as one with `..`.
+    /// `nil` if it is not an address of a page on the web, or one that no browser shows, such as one with `..`.
     package init?(_ text: String) {
         guard let parts = try? AddressParts(text) else { return nil }
         origin = parts.origin
@@ -335,7 +335,7 @@ extension Substring {
     }
 }
 
-/// Why a text is no address, or no pattern of addresses.
+/// Why a text is not an address, or no pattern of addresses.
 package struct AddressError: Error, Equatable, CustomStringConvertible {
     /// What is wrong, and what would be right.
     package let description: String

@@ -140,7 +140,7 @@ package struct SiteRule: Sendable {
 }
 
 extension TopicPattern {
-    /// The topic with these segments in place of the captures; `nil` if one of them is no segment of a topic.
+    /// The topic with these segments in place of the captures; `nil` if one of them is not a segment of a topic.
     package func filled(with captures: [String: String]) -> Topic? {
         var text = ""
         var count = 0
@@ -258,7 +258,7 @@ package struct TabDecision: Equatable, Sendable {
         case allowed
         /// No `[[page]]` of its origin has the topic.
         case forbidden(Topic, origin: WebOrigin)
-        /// What it names is no topic.
+        /// What it names is not a topic.
         case invalid
     }
 

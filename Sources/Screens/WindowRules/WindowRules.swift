@@ -28,7 +28,7 @@ public struct WindowRules: Sendable {
     public struct Fit: Equatable, Sendable {
         /// The number of the rule, from 0.
         public let rule: Int
-        /// `nil`: what the title has is no part of a topic.
+        /// `nil`: what the title has is not part of a topic.
         public let topic: Topic?
     }
 
@@ -166,7 +166,7 @@ public struct WindowRule: Equatable, Sendable {
 
     /// Whether a window fits the rule.
     enum Match {
-        /// The topic is `nil` if what the title has is no part of one.
+        /// The topic is `nil` if what the title has is not part of one.
         case fits(Topic?)
         case doesNotFit
         /// Its title would take too long.
@@ -228,7 +228,7 @@ public struct Window: Equatable, Sendable {
 
     /// The number of the window at its source.
     public let id: UInt64
-    /// Its number at the X server, as `$WINDOWID` says it; `nil` if it is no window of an X program, or not known.
+    /// Its number at the X server, as `$WINDOWID` says it; `nil` if it is not a window of an X program, or not known.
     public let number: UInt64?
     /// The class part of `WM_CLASS`, or the `app_id`.
     public let app: String

@@ -9,7 +9,7 @@ enum KWinName {
     /// In `XDG_CURRENT_DESKTOP`.
     static let desktop = "KDE"
     static func isProgram(_ name: String) -> Bool { name.hasPrefix("kwin_") }
-    static let advice = "KWin does not run the script that tells of its windows; its log says why"
+    static let advice = "KWin does not run the script that reports its windows; its log says why"
 }
 
 /// GNOME Shell on the bus.
@@ -19,7 +19,7 @@ enum GNOMEName {
     static let desktop = "GNOME"
     static func isProgram(_ name: String) -> Bool { name == "gnome-shell" }
     static let advice = """
-        GNOME Shell tells of its windows with an extension: gnome-extensions enable notifyd-focus@notifyd.org (up to GNOME 44 \
+        GNOME Shell reports its windows with an extension: gnome-extensions enable notifyd-focus@notifyd.org (up to GNOME 44 \
         notifyd-focus-43@notifyd.org), then log out and in again
         """
 }
@@ -40,7 +40,7 @@ final class CompositorOwners {
     private var slots: [BusSlot] = []
     private var owners: [String: Owner] = [:]
 
-    /// - Parameter changed: a name has another owner, or more is known of it.
+    /// - Parameter changed: a name has another owner, or more is known about it.
     init(bus: BusConnection, changed: @escaping (String) -> Void) {
         self.bus = bus
         self.changed = changed
@@ -94,7 +94,7 @@ final class CompositorOwners {
     }
 }
 
-/// The interface `org.notifyd.FocusSource1`, with which programs inside of compositors tell of windows: a script in
+/// The interface `org.notifyd.FocusSource1`, with which programs inside of compositors report windows: a script in
 /// KWin, an extension of GNOME Shell. Only a compositor that is followed is believed.
 final class CompositorInterface {
     private static let path = "/org/notifyd/Focus1"
@@ -140,7 +140,7 @@ final class CompositorInterface {
             guard let listener, call.sender == listener.owner else {
                 throw BusFailure(
                     name: "org.freedesktop.DBus.Error.AccessDenied",
-                    text: "only the compositor whose windows are followed may tell of them")
+                    text: "only the compositor whose windows are followed may report them")
             }
             let statement: Statement
             do throws(SystemdError) { statement = try read(call) } catch {
@@ -216,7 +216,7 @@ final class CompositorSource: WindowSource {
 
 /// Windows of which a compositor tells one by one.
 struct ReportedWindows {
-    /// More are left out: a compositor that tells of so many is broken.
+    /// More are left out: a compositor that reports so many is broken.
     private static let most = 4096
 
     private var numbers: [ByteString: UInt64] = [:]
@@ -224,7 +224,7 @@ struct ReportedWindows {
     private var known: [UInt64: Window] = [:]
     private var order: [UInt64] = []
 
-    /// In the order in which they were first told of.
+    /// In the order in which they were first told about.
     var windows: [Window] { order.compactMap { known[$0] } }
 
     /// A window is there, or has changed. If it is focused, no other one is.
@@ -253,7 +253,7 @@ struct ReportedWindows {
     }
 }
 
-/// The script with which KWin tells of its windows, as long as this object exists: it is loaded over the bus.
+/// The script with which KWin reports its windows, as long as this object exists: it is loaded over the bus.
 /// Its names are those of KWin 5 and 6.
 final class KWinScript {
     private static let text = #"""

@@ -6,7 +6,7 @@ import WindowRules
 
 /// The windows of sway or i3, over their socket; sway-ipc(7).
 ///
-/// What an event tells of a window counts at once. Which windows can be seen only the whole tree says: it is asked for
+/// What an event says of a window counts at once. Which windows can be seen only the whole tree says: it is asked for
 /// after events that may change that, but not more often than ``pause`` lets it, because it is long. Of a new layout
 /// (tabs, stacks) there is no event, but there is one of the key that has made it.
 final class SwaySource: WindowSource {
@@ -72,7 +72,7 @@ final class SwaySource: WindowSource {
         }
         switch kind {
         case .subscribe:
-            if content["success"]?.boolean != true { report(.ended("the compositor does not tell of its windows")) }
+            if content["success"]?.boolean != true { report(.ended("the compositor does not report its windows")) }
         case .tree:
             awaitsTree = false
             windows = SwayTree.windows(in: content)
@@ -202,7 +202,7 @@ final class SwaySocket {
             let count = chunk.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress, $0.count) }
             if count > 0 {
                 buffer += chunk[..<count]
-                guard handle() else { return end("the compositor sends what is no message") }
+                guard handle() else { return end("the compositor sends what is not a message") }
                 continue
             }
             if count < 0, errno == EINTR { continue }

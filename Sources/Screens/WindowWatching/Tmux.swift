@@ -87,7 +87,7 @@ package struct TmuxServer: Equatable, Sendable {
         self.process = process
     }
 
-    /// What tells of a change; each wakes the one who waits on the channel, without starting a process.
+    /// What reports a change; each wakes the one who waits on the channel, without starting a process.
     private static let hooks = [
         "client-attached", "client-detached", "client-focus-in", "client-focus-out", "client-session-changed",
         "session-window-changed", "window-pane-changed",
@@ -139,7 +139,7 @@ extension UInt8 {
     }
 }
 
-/// What tmux tells of its clients.
+/// What tmux reports about its clients.
 package struct TmuxReport: Equatable, Sendable {
     /// What ``owner`` is in.
     package static let option = "@notifyd-focus"
@@ -164,7 +164,7 @@ package struct TmuxReport: Equatable, Sendable {
     private static func pane(_ line: Substring) -> UInt32? {
         let words = line.split(separator: " ")
         guard words.count == 3, words[1] == "0", words[2].hasPrefix("%") else { return nil }
-        // A client whose terminal does not tell of its focus counts as focused.
+        // A client whose terminal does not report its focus counts as focused.
         let flags = words[0].split(separator: ",")
         guard flags.contains("attached"), flags.contains("focused") else { return nil }
         return UInt32(words[2].dropFirst())

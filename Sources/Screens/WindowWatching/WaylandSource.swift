@@ -8,7 +8,7 @@ import WindowRules
 ///
 /// The protocol does not tell on which workspace a window is: it counts as visible unless it is minimised.
 final class WaylandSource: WindowSource {
-    /// A window, as far as the compositor has told of it. The C callbacks get an unretained pointer to it; it is in
+    /// A window, as far as the compositor has told about it. The C callbacks get an unretained pointer to it; it is in
     /// `toplevels` as long as the proxy exists.
     final class Toplevel {
         let id: UInt64

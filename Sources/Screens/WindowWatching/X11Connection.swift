@@ -176,7 +176,7 @@ final class X11Connection {
 
     /// Handles all that has come, and what comes of it. Call it after the first requests, too.
     func drain() {
-        // This reads once. The loop tells of what comes later, unless libxcb reads it while it looks for a reply or
+        // This reads once. The loop reports what comes later, unless libxcb reads it while it looks for a reply or
         // writes.
         var event = xcb_poll_for_event(raw)
         var bytes: UInt64

@@ -251,7 +251,7 @@ final class X11Source: WindowSource {
         guard hasManager else {
             // What changes meanwhile is told with all windows then.
             for window in order { clients[window]?.place = -1 }
-            return report(.blind("no window manager on the X server \(display) tells of its windows (EWMH)"))
+            return report(.blind("no window manager on the X server \(display) reports its windows (EWMH)"))
         }
         report(wasStale ? .windows(collect()) : .changes(changes))
     }
@@ -350,7 +350,7 @@ extension X11Source {
         }
     }
 
-    /// What is known of a window.
+    /// What is known about a window.
     struct Client {
         var title = ""
         var instance = ""

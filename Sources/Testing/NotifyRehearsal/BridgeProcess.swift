@@ -66,7 +66,7 @@ package final class BridgeProcess: Sendable {
 
     private func waitUntilConnected(within limit: Duration, _ child: ChildProcess?) async throws {
         let deadline = ContinuousClock.now + limit * Timeouts.factor
-        // The state is no signal of its own; a bridge may also end before it has one.
+        // The state is not a signal of its own; a bridge may also end before it has one.
         while try await property("State")?.string != "connected" {
             if let exit = child?.exit {
                 throw RehearsalError("\(executable) ended with \(exit) before it was connected: \(log)")

@@ -50,7 +50,9 @@ extension LineReader {
         if let number = Int64(word) { return .integer(number) }
         guard first.isNumber else { return .word(word) }
         var part = LineReader(word, file: file, line: line)
-        guard let length = try? part.duration(), part.isAtEnd else { throw error("'\(word)' is no value", at: start) }
+        guard let length = try? part.duration(), part.isAtEnd else {
+            throw error("'\(word)' is not a value", at: start)
+        }
         return .duration(length)
     }
 }

@@ -31,7 +31,7 @@ extension ScenarioCheck {
             Lane.expectations + Lane.UserAction.allCases.map(\.rawValue) + Lane.Condition.allCases.map(\.rawValue)
             + ["mute", "unmute", "publisher", "server"]
         throw error(
-            "'\(lane.name)' is no lane of \(names.joined(separator: ", ")), and no line says what it is answered, "
+            "'\(lane.name)' is not a lane of \(names.joined(separator: ", ")), and no line says what it is answered, "
                 + "as '\(lane.name) claims a: suppressed' would",
             about: "lane \(lane.name)")
     }

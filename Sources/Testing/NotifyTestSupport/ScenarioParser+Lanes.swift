@@ -31,7 +31,7 @@ extension ScenarioParser {
 
     // MARK: Answers
 
-    /// The verb of a line such as `phone holds a for 1s: suppressed`, which is told from a lane by its colon.
+    /// The verb of a line such as `phone holds a for 1s: suppressed`, which its colon tells from a lane.
     private func answerVerb(_ reader: LineReader) -> Verb? {
         var reader = reader
         guard let verb = Verb(rawValue: reader.word()), reader.rest().contains(":") else { return nil }

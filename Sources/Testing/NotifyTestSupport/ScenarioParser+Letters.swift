@@ -43,7 +43,7 @@ extension ScenarioParser {
         of symbol: Symbol, _ start: LineReader, _ reader: inout LineReader
     ) throws(ScenarioError) {
         guard let index = scenario!.screens.firstIndex(where: { $0.symbol == symbol }) else {
-            throw start.error("\(symbol) is no screen; no line above says '\(symbol) = screen on …'")
+            throw start.error("\(symbol) is not a screen; no line above says '\(symbol) = screen on …'")
         }
         guard let digit = reader.take(), "123456789".contains(digit) else {
             throw reader.error("here a digit of the screen's lane is expected")

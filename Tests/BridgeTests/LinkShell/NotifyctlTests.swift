@@ -260,7 +260,7 @@ struct NotifyctlTests {
             #expect(await bad.waitForExit(within: .seconds(30)) == .code(78))
             let lines = await bad.allLines(of: 2) ?? []
             #expect(lines.count == 2, "\(lines)")
-            #expect(lines.contains { $0.contains("link.key is no key") })
+            #expect(lines.contains { $0.contains("link.key is not a key") })
             #expect(lines.contains { $0.contains("mqtt.password can be read or written by others") })
         }
     }

@@ -84,7 +84,7 @@ struct BridgeProgramTests {
         try await withBridge { _, bridge in
             try bridge.folder.write(String(repeating: "rubbish ", count: 1000), to: "state/notifyd/folder/state.db")
             try await bridge.start()
-            #expect(bridge.log.contains("The state was damaged; it was set aside, and begins anew"))
+            #expect(bridge.log.contains("The state was damaged; it was set aside, and begins again"))
         }
     }
 

@@ -23,7 +23,7 @@ struct LimitTests {
             [.variants(["token": "a", "message": .bytes(Array(repeating: 7, count: bytes))])])
     }
 
-    /// A message that is within the limit of the connection but is no push takes a few times its length for a moment,
+    /// A message that is within the limit of the connection but not a push takes a few times its length for a moment,
     /// however many come at once: much less than the unit may have.
     @Test func longMessagesDoNotAddUp() async throws {
         try await withPushStage { stage in
@@ -49,7 +49,7 @@ struct LimitTests {
         }
     }
 
-    /// Anybody on the bus can send 128 MiB. None of that is read: the connection ends, and the bridge begins anew, as
+    /// Anybody on the bus can send 128 MiB. None of that is read: the connection ends, and the bridge begins again, as
     /// with every end of the bus.
     @Test(arguments: [PushStage.connector, PushStage.bridge])
     func ofAHugeMessageNothingIsRead(_ name: String) async throws {

@@ -90,7 +90,7 @@ struct ChangesTests {
             try journal.commit([.decided(EventID(1), retracted)])
             #expect(words(before) == ["event 1", "1 shown", "event 2"])
             #expect(words(try list(journal)) == ["event 1", "event 2", "1 retracted"])
-            // To name the claimant's program is no change.
+            // To name the claimant's program is not a change.
             try journal.commit([.named(":1.7", "firefox", EventID(1))])
             #expect(words(try list(journal, after: before[2].number)) == ["1 retracted"])
         }

@@ -74,7 +74,7 @@ struct FlipTests {
     /// What becomes of a flip.
     private enum Fate: String, CaseIterable {
         case unharmed = "in what is not used"
-        case mended = "in indexes, which are made anew"
+        case mended = "in indexes, which are made again"
         case rowLeftOut = "in a row, which is left out"
         case setAside = "in a file that is set aside"
         case refused = "in a file that is taken for one of a newer version"

@@ -75,7 +75,7 @@ struct LogTests {
         #expect(!log.prepare())
     }
 
-    /// What the reader of the frames refuses stops the reading, and the next one begins anew.
+    /// What the reader of the frames refuses stops the reading, and the next one begins again.
     @Test func anErrorOfTheReaderIsPassedOn() throws {
         let disk = MadeUpDisk()
         _ = try WriteAheadLog.opened(on: disk).append([1])
@@ -212,7 +212,7 @@ struct LogTests {
         #expect(log.hasSpare)
     }
 
-    /// Whoever has lost what was released is not told of damage.
+    /// Whoever has lost what was released is not told about damage.
     @Test func whatWasReleasedIsNotMissed() throws {
         try withFolder { folder in
             let disk = DirectoryDisk(folder)

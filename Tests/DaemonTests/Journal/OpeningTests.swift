@@ -33,7 +33,7 @@ struct OpeningTests {
 
     @Test func aFileThatIsNoJournalIsSetAside() throws {
         try withFolder { folder in
-            try Data("this is no database, and it is longer than a header".utf8).write(
+            try Data("this is not a database, and it is longer than a header".utf8).write(
                 to: URL(filePath: folder + "/index.db"))
             let journal = try Journal(directory: folder)
             let aside = try #require(journal.setAside)

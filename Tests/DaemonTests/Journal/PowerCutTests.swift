@@ -36,7 +36,7 @@ struct PowerCutTests {
         }
 
         private var directory: String { "\(folder)/\(lives)" }
-        /// So late that the numbers of changes begin anew with each life.
+        /// So late that the numbers of changes begin again with each life.
         private var now: Int64 { 1_000_000 * Int64(lives + 1) }
 
         private func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &random) }

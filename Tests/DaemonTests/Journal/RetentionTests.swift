@@ -174,7 +174,7 @@ struct RetentionTests {
             }
             journal.close()
             journal = try Journal(directory: folder)
-            // Off for forty days; the clocks of the machine start anew.
+            // Off for forty days; the clocks of the machine start again.
             #expect(try publish(51...55, to: journal, at: reading(60, walled: 40 * day, boot: "next")) == 0)
             #expect(try publish(56...60, to: journal, at: reading(3_000, walled: 40 * day, boot: "next")) == 0)
             #expect(try publish(61...65, to: journal, at: reading(3_700, walled: 40 * day, boot: "next")) == 20)

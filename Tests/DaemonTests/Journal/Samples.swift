@@ -43,7 +43,7 @@ func files(in folder: String) throws -> [String] {
 /// The directory as a kill leaves it, in a new place.
 func copyOfJournal(in folder: String, to copy: String) throws {
     try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: true)
-    // SQLite makes the index of its log anew, and holds the file in memory.
+    // SQLite makes the index of its log again, and holds the file in memory.
     for name in try files(in: folder) where name.hasPrefix("index.db") || name.hasPrefix("log-") {
         try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy)/\(name)")
     }

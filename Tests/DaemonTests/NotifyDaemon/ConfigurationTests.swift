@@ -120,11 +120,11 @@ struct ConfigurationTests {
         Mistake(text: "[defaults]\n\n  windwo = \"1s\"\n", place: "3:3", word: "there is no key 'windwo'"),
         Mistake(text: "[defaults]\nwindow = 100\n", place: "2:1", word: "a duration such as"),
         Mistake(text: "[defaults]\nwindow = \"100\"\n", place: "2:1", word: "a duration such as"),
-        Mistake(text: "[defaults]\nwindow = \"61s\"\n", place: "2:1", word: "it is 0s to 1m"),
+        Mistake(text: "[defaults]\nwindow = \"61s\"\n", place: "2:1", word: "must be between 0s and 1m; it is 61s"),
         Mistake(text: "[defaults]\nwindow = \"1s\"\nwindow = \"2s\"\n", place: "3:1", word: "window"),
-        Mistake(text: "[banner]\nmax_per_second = -1\n", place: "2:1", word: "it is 0 to 1000"),
-        Mistake(text: "[history]\ndays = 0\n", place: "2:1", word: "it is 1 to 3650"),
-        Mistake(text: "[history]\nevents = 999\n", place: "2:1", word: "it is 1000 to 10000000"),
+        Mistake(text: "[banner]\nmax_per_second = -1\n", place: "2:1", word: "must be between 0 and 1000; it is -1"),
+        Mistake(text: "[history]\ndays = 0\n", place: "2:1", word: "must be between 1 and 3650; it is 0"),
+        Mistake(text: "[history]\nevents = 999\n", place: "2:1", word: "must be between 1000 and 10000000; it is 999"),
         Mistake(text: "[history]\ndays = \"30d\"\n", place: "2:1", word: "a whole number"),
         Mistake(text: "[history]\nday = 3\n", place: "2:1", word: "the keys are days, events"),
         Mistake(text: "[defaults\n", place: "1:10", word: ""),
@@ -223,7 +223,7 @@ struct ConfigurationTests {
     func aHeaderWithoutANameIsReportedAtItsPlace(after text: String) throws {
         for header in ["[", "[[", " [ ", "[\r", "[\u{301}a]"] {
             let error = #expect(throws: ConfigurationError.self) { try read("\(text)\(header)\n") }
-            let found = error?.mistakes.first { $0.reason.hasPrefix("this is no table") }
+            let found = error?.mistakes.first { $0.reason.hasPrefix("this is not a table") }
             #expect(
                 found?.line == text.utf8.count { $0 == UInt8(ascii: "\n") } + 1, "\(error.map { "\($0)" } ?? "none")")
         }

@@ -198,7 +198,7 @@ struct ScheduleTests {
         ("from = \"22:00\"\nto = \"7:00\"", 3, 1, "'to' is \"7:00\""),
         ("from = \"22:00\"\nto = \"07:60\"", 3, 1, "'to' is \"07:60\""),
         ("from = 22\nto = \"07:00\"", 2, 1, "'from' is"),
-        ("from = \"22:00\"\nto = \"07:00\"\ndays = [\"mon\", \"Tue\"]", 4, 16, "\"Tue\" is no day; the days"),
+        ("from = \"22:00\"\nto = \"07:00\"\ndays = [\"mon\", \"Tue\"]", 4, 16, "\"Tue\" is not a day; the days"),
         ("from = \"22:00\"\nto = \"07:00\"\ndays = []", 4, 1, "'days' is empty"),
         ("from = \"22:00\"\nto = \"07:00\"\ntopics = []", 4, 1, "'topics' is empty"),
         ("from = \"22:00\"\nto = \"07:00\"\ntopics = [\"post\"]", 4, 11, "does not start with '/'"),

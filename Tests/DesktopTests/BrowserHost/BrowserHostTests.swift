@@ -156,7 +156,7 @@ struct BrowserHostTests {
         }
     }
 
-    // MARK: What is no message
+    // MARK: What is not a message
 
     private static let misunderstood: [([UInt8], String)] = [
         (Array("{".utf8), "a message is not JSON"),

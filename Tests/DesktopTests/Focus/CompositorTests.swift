@@ -3,7 +3,7 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// Compositors that tell of their windows over the bus. The real KWin and GNOME Shell cannot run everywhere; these are
+/// Compositors that report their windows over the bus. The real KWin and GNOME Shell cannot run everywhere; these are
 /// stand-ins.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct CompositorTests {
     private static let gnome = ["WAYLAND_DISPLAY": "wayland-9", "XDG_CURRENT_DESKTOP": "ubuntu:GNOME"]

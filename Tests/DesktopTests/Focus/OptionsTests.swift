@@ -21,7 +21,7 @@ import Testing
     @Test(
         arguments: [
             (["--nothing"], "“--nothing” is not an option"), (["--config"], "--config needs a value"),
-            (["--log-level=loud"], "“loud” is no level; there are trace, debug"), (["--help=1"], "is not an option"),
+            (["--log-level=loud"], "“loud” is not a level; there are trace, debug"), (["--help=1"], "is not an option"),
             (["word"], "“word” is not an option"), (["--tmux"], "--tmux is for tmux. Write into ~/.tmux.conf"),
             (["--tmux", "--config=x"], "--tmux has no configuration"),
         ]) func aWrongOptionIsTold(_ arguments: [String], _ mistake: String) async throws

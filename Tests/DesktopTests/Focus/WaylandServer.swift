@@ -68,7 +68,7 @@ final class WaylandServer: Sendable {
         return listener
     }
 
-    /// Says that no more is told of windows, and keeps the connection.
+    /// Says that no more is told about windows, and keeps the connection.
     func finish() {
         Self.send(Self.message(Name.manager, 1, []), to: connection.withLock { $0 })
     }

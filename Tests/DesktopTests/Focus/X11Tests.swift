@@ -129,7 +129,7 @@ import Testing
             try await rig.until("it is read") { try await rig.state()["title"]?.string == "Post 28 café" }
             try await rig.expect("/post/28 focused")
             windows.renameOldStyle(post, "COMPOUND_TEXT", Array("Post 29 ".utf8) + [0x1B, 0x25, 0x2F, 0x31])
-            try await rig.until("it is no text") { try await rig.state()["title"]?.string == "" }
+            try await rig.until("it is not text") { try await rig.state()["title"]?.string == "" }
             try await rig.expect()
         }
     }

@@ -166,7 +166,7 @@ struct HostileCalls {
             serial: max(1, lastSerial), member: "Claim", signature: "h", descriptors: 1, body: writer.bytes)
     }
 
-    /// A departure that only the bus may tell of; whether it hands that on is its own affair.
+    /// A departure that only the bus may report; whether it hands that on is its own affair.
     private mutating func wordsOfTheBus() -> [UInt8] {
         var message = WireMessage(
             kind: .signal, path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus", member: "NameOwnerChanged")

@@ -32,7 +32,7 @@ struct FullDiskTests {
     }
 
     /// Publishes until nothing is accepted any more. What SQLite's log took may be room again when the file is opened
-    /// anew.
+    /// again.
     ///
     /// - Returns: what was accepted.
     @discardableResult

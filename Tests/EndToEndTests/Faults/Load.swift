@@ -119,7 +119,7 @@ struct Load: Sendable {
     private func claim(_ events: Mailbox<UInt64>) async throws {
         let connection = try await Connection.open(address)
         defer { connection.close() }
-        // Every life of the daemon announces what is undecided anew. Who waited for each verdict would fall behind,
+        // Every life of the daemon announces what is undecided again. Who waited for each verdict would fall behind,
         // until there are so many banners at the end that they become one.
         let claimed = Locked<Set<UInt64>>([])
         while let id = await events.next(within: .seconds(60)), !isOver.withLock({ $0 }) {

@@ -85,7 +85,7 @@ struct LossTests {
         }
     }
 
-    /// inotify does not tell of it.
+    /// inotify does not report it.
     @Test(.enabled(if: geteuid() == 0, "mounting needs root"))
     func aMountOverTheStateDirectoryIsNoticedAndTheNextEventsAreThere() async throws {
         try await withFaultRig(through: ["unshare", "--mount", "sh", "-ec", "exec \"$0\""]) { rig in

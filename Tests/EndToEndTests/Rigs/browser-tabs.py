@@ -162,7 +162,7 @@ def check(browser, daemon, allowed, other):
     browser.run("document.querySelector('meta').content = '/post/1'")
     holds("but not to one that its origin may not name")
     browser.run("document.head.innerHTML = '<meta name=notifyd-topic content=/article/3>'")
-    holds("a head that is written anew counts", "/article/3")
+    holds("a head that is written again counts", "/article/3")
     browser.navigate(allowed + "/plain")
     holds("until the next page")
     browser.navigate(allowed + "/news?topic=/article/4")
@@ -170,7 +170,7 @@ def check(browser, daemon, allowed, other):
     running = hosts()
     for wrong in ("'/article/' + String.fromCharCode(0xd83d)", "'/article/' + 'a'.repeat(70000)"):
         browser.run(f"document.querySelector('meta').content = {wrong}")
-        holds("what is no text that can be sent is no topic")
+        holds("what is not text that can be sent is not a topic")
         browser.run("document.querySelector('meta').content = '/article/6'")
         holds("and what comes after it is", "/article/6")
     browser.navigate(allowed + "/sandbox?topic=/article/4")

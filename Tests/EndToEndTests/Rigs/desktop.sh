@@ -303,7 +303,7 @@ for title in 'A secret' Transient Volume Brightness; do
     equal "$name: “$title” is not taken" '' "$(event "$title")"
 done
 equal "$name: notifyd's own banner is one event" 1 "$(history "map(select(.[2] == \"notifyd's own\")) | length")"
-# clear: takes down what is up, also what is no event.
+# clear: takes down what is up, also what is not an event.
 clear_banners() {
     call ClaimTopic su / 0 > /dev/null
     if can_count; then
@@ -383,7 +383,7 @@ fi
 
 equal "$name: notifyctl desktop shows the topic" /room/rust \
     "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.title == "#rust: Tom") | .topic')"
-equal "$name: and why something is no event" 'its rule leaves it alone' \
+equal "$name: and why something is not an event" 'its rule leaves it alone' \
     "$("$PRODUCTS/notifyctl" desktop --json=short | jq -r '.notifications[] | select(.app == "Secrets") | .title + .reason')"
 "$PRODUCTS/notifyctl" desktop --learn '/chat/{room}' --keep 2h --share > "$T/learned" 2> "$T/learn.log" &
 LEARN=$!
@@ -431,7 +431,7 @@ for title in 'While notifyd is away' "Another program's" 'A stray field' 'Long-l
 done
 ok "$name: and no other, and none behind one that stays"
 stays_are_told() { busctl --user get-property $BRIDGE $BRIDGE_PATH $BRIDGE_NAME Problems | grep -q 'texts at .* and at 1 more stay'; }
-eventually "$name: which is told" stays_are_told
+eventually "$name: a problem says so" stays_are_told
 up "what was claimed meanwhile is closed after the start" 0
 notify-send --expire-time 0 --app-name Letters 'Up over a restart'
 published 'Up over a restart'

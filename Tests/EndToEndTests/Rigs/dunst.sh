@@ -111,7 +111,7 @@ show_verbatim full "where dunst understands markup"
 stop "$DUNST"
 eventually "dunst is gone" unowned $SERVER
 start_dunst no
-# Shown by the second dunst, this banner also proves that its capabilities were asked for anew.
+# Shown by the second dunst, this banner also proves that its capabilities were asked for again.
 show_verbatim no "where dunst takes plain text"
 
 daemon_lives || fail "notifyd has ended"

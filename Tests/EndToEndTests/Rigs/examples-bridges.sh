@@ -40,7 +40,7 @@ start_mail() {
 start_mail
 bodies() { call History stu /mail/INBOX 0 100 | jq -r '.[][3]' | paste -sd ' '; }
 bodies_are() { [ "$(bodies)" = "$1" ]; }
-eventually "mail.py tells of mail that was there before" bodies_are Before
+eventually "mail.py reports mail that was there before" bodies_are Before
 equal "with its sender" 'Mina <mina@example.org>' "$(titles /mail/INBOX)"
 echo 'new Now' >&8
 eventually "and of new mail" bodies_are 'Before Now'
@@ -53,7 +53,7 @@ echo 'new Later' >&8
 start_mail
 eventually "what came without mail.py is told too, and nothing twice" bodies_are 'Before Now Later'
 
-# What strangers send: NUL, a character for internal use, bytes that are no text, a head of 100 KB, half a word, nothing at all.
+# What strangers send: NUL, a character for internal use, bytes that are not text, a head of 100 KB, half a word, nothing at all.
 raw() { printf 'raw %s\n' "$(printf '%b' "$1" | base64 -w 0)" >&8; }
 raw 'From: =?utf-8?q?x=00=EF=BF=BF?= <x@y>\r\nSubject: =?utf-8?q?a=00b?=\r\n\r\n'
 raw 'From: \0377\0376 <\r\nSubject: c\0377d\0001\r\n\r\n'
@@ -104,7 +104,7 @@ start_kdeconnect() {
     KDECONNECT=$!
 }
 start_kdeconnect
-eventually "kdeconnect.py tells of what is on the phone" titles_are /phone/Chat Early
+eventually "kdeconnect.py reports what is on the phone" titles_are /phone/Chat Early
 phone Post ssss 2 Chat 'Mina' 'Are you there?' > /dev/null
 eventually "and of what comes" titles_are /phone/Chat $'Early\nMina'
 mina=$(id_of Mina)

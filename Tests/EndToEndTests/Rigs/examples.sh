@@ -129,7 +129,7 @@ retain Mina 900
 eventually "and what changes" says mates '^영희 1300 m$'
 eventually "and what is new" says mates '^Mina 900 m$'
 call Publish 'sssa{sv}a{sv}' /run/r1/mate/Eve '' '' 1 distance s $'\e[31m1' 1 retain b true > /dev/null
-eventually "and nothing that is no distance" says mates '^Eve ? m$'
+eventually "and nothing that is not a distance" says mates '^Eve ? m$'
 call Publish 'sssa{sv}a{sv}' /run/r1/mate/영희 '' '' 0 1 remove b true > /dev/null
 eventually "and what is gone" says mates '^영희 is gone$'
 

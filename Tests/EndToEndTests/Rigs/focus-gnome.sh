@@ -1,5 +1,5 @@
 #!/bin/bash
-# notifyd-focus with the real GNOME Shell, without a screen: its extension tells of real windows.
+# notifyd-focus with the real GNOME Shell, without a screen: its extension reports real windows.
 
 source "$(dirname "$0")/rig.bash"
 rig_begin "$@"
@@ -90,9 +90,9 @@ eventually "started again, it knows all windows" screens '/post/28 focused'
 
 # A stranger is not believed.
 ! busctl --user call $FOCUS /org/notifyd/Focus1 org.notifyd.FocusSource1 Gone s 1 2> "$T/stranger" ||
-    fail "anybody can tell of windows"
+    fail "anybody can report windows"
 grep -q 'Access denied' "$T/stranger" || fail "a stranger is refused otherwise: $(cat "$T/stranger")"
-ok "nobody else may tell of windows"
+ok "nobody else may report windows"
 
 stop "$post"
 eventually "a closed window holds none" screens

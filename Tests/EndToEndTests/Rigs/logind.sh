@@ -108,12 +108,12 @@ became_idle() {
     system_call $LOGIN "$SESSION/$1" org.freedesktop.DBus.Mock UpdateProperties 'sa{sv}' $LOGIN.Session 2 \
         IdleHint b true IdleSinceHint t "$(date +%s)000000" > /dev/null
 }
-grep -qs /notifyd/away "$T/signals" && fail "whoever locks the session was there until then, and is told of nothing"
+grep -qs /notifyd/away "$T/signals" && fail "whoever locks the session was there until then, and is told about nothing"
 suppressed "the screen claims an event that nobody sees"
 became_idle desktop
 eventually "the session is idle" watched_is 0
 hint desktop IdleHint false
-eventually "the user is told of it" grep -qs '/notifyd/away' "$T/signals"
+eventually "the user is told about it" grep -qs '/notifyd/away' "$T/signals"
 grep '/notifyd/away' "$T/signals" | grep -q 'while you were away' || fail "the banner does not say why"
 equal "once" 1 "$(jq -c 'select(.member == "Event")' "$T/signals" | grep -c '/notifyd/away')"
 

@@ -372,7 +372,7 @@ async def buttons(rig):
     expect("pictures", os.listdir(folder), files)
     with open(f"{FOLDER}/notifyd-ntfy.log") as file:
         log = file.read()
-    for reason in ("it is no PNG", "it is larger than 256 KiB", "pixels large", "not on the public network"):
+    for reason in ("it is not a PNG", "it is larger than 256 KiB", "pixels large", "not on the public network"):
         expect(f"the log says “{reason}”", reason in log, True)
     say("a small picture is in the banner; others are not fetched or not kept, and the log says why")
     server.files["/never.png"] = ("image/png", None)

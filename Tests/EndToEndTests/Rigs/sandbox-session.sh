@@ -182,7 +182,7 @@ each judge
 
 # --- the score
 
-# exposure UNIT: as systemd-analyze sees the unit that is loaded, in tenths; 100 is no protection.
+# exposure UNIT: as systemd-analyze sees the unit that is loaded, in tenths; 100 means no protection.
 exposure() {
     systemd-analyze --user security --no-pager "$1" | sed -n 's/.*level for .*: \([0-9]*\)\.\([0-9]\) .*/\1\2/p'
 }

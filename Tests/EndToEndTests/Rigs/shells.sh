@@ -201,7 +201,7 @@ for name in odd fraction; do
     type "work:$name" 'sleep 1.1; : last'
     eventually "it reports" ends_as "work:$name" 'sleep 1.1; : last' shown
 done
-equal "what is no number of seconds is 30" '' "$(events work:odd 'sleep 1.1')"
+equal "what is not a number of seconds is 30" '' "$(events work:odd 'sleep 1.1')"
 equal "the number may have a fraction" 1 "$(events work:fraction 'sleep 1.1' | wc -l)"
 [ -z "$(inner capture-pane -p -t work:odd | grep -i error)" ] || fail "an odd number of seconds is an error at the prompt"
 [ -z "$(find "$T" -name was-run)" ] || fail "something was run"
@@ -230,7 +230,7 @@ inner select-window -t work:none
 type work:bash 'history -s ": $(head -c 1000000 /dev/zero | tr "\0" x)"; sleep 1.1'
 eventually "a very long command is cut" ends_as work:bash ": $(printf '%077d' 0 | tr 0 x)…" shown
 
-# The kernel tells of input only once in 8 seconds.
+# The kernel reports input only once in 8 seconds.
 has_run() { [ "$(milliseconds)" -ge $((BEGUN + $1)) ]; }
 PATIENCE=30 eventually "commands run for a while" has_run 18000
 for shell in "${shells[@]}"; do

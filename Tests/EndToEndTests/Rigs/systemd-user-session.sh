@@ -178,7 +178,7 @@ ok "its state directory is deleted while it runs, and it accepts no event"
 is_read_only() { [[ $(property Degraded) == *"mounted read-only"* ]]; }
 eventually "when it has tried to make a new one, it says that the folder above is mounted read-only" is_read_only
 systemctl --user restart notifyd || fail "notifyd does not start after its state directory was deleted"
-equal "a restart creates it anew" 700 "$(stat --format=%a "$HOME/.local/state/notifyd")"
+equal "a restart creates it again" 700 "$(stat --format=%a "$HOME/.local/state/notifyd")"
 equal "and notifyd can write" '' "$(property Degraded)"
 kept=$(send /bulk/1 Kept '') || fail "it accepts no event after the restart"
 equal "the next event is in the history, which is new" "$kept" "$(call History stu / 0 10 | jq -r '.[][0]')"
@@ -228,7 +228,7 @@ press() { mock EmitSignal sssav $SERVER ActionInvoked us 2 u "$1" s go > /dev/nu
 banner=$(jq "select(.member == \"Resolved\" and .payload.data[1] == $button) | .payload.data[3].banner.data" "$T/signals")
 press "$banner"
 eventually "its command can write where notifyd cannot" test -s "$HOME/pressed"
-grep -q notifyd-button-1.service "$HOME/pressed" || fail "the command is no unit: $(cat "$HOME/pressed")"
+grep -q notifyd-button-1.service "$HOME/pressed" || fail "the command is not a unit: $(cat "$HOME/pressed")"
 ok "it is a unit of its own"
 eventually "it finds notifyctl, whose folder is not in the PATH of the manager" \
     grep -q -x "$HOME/.local/bin/notifyctl" "$HOME/pressed"
@@ -280,7 +280,7 @@ long=$(printf '%070d' 0 | tr 0 x)
 cp "$HOME/.config/systemd/user/backup.service" "$HOME/.config/systemd/user/$long.service"
 systemctl --user daemon-reload
 systemctl --user start --wait "$long.service" && fail "a service that exits with 3 does not fail"
-# Of what is no service the manager says nothing but the name.
+# Of what is not a service the manager says nothing but the name.
 systemctl --user start report-failure@-.mount.service
 unit_reported() { [ "$(call History stu /unit 0 10 | jq --arg title "$1 has failed" '[.[] | select(.[2] == $title)] | length')" = 1 ]; }
 eventually "a unit with a name longer than a segment of a topic is reported" unit_reported "$long.service"
@@ -427,7 +427,7 @@ process=$(unit MainPID)
 throughout 1500 "it lives on when it is idle for longer than the watchdog allows" unit_is MainPID "$process"
 before=$(owner $ROUTER)
 kill -STOP "$process"
-eventually "stuck, it is killed by the watchdog and started anew" new_owner
+eventually "stuck, it is killed by the watchdog and started again" new_owner
 
 # --- the bus goes
 

@@ -74,7 +74,7 @@ struct MapRulesTests {
         #expect(try event(rules, message("update")) == nil)
     }
 
-    /// What conditions name need not be there, in messages that are no JSON too; what texts name has to be.
+    /// What conditions name need not be there, in messages that are not JSON too; what texts name has to be.
     @Test func aMessageWithoutTheMembersOfConditionsIsNoMistake() throws {
         let only = rules { $0.only = [[.init(["type"], ["new"])]] }
         let silent = rules { $0.silent = [[.init(["type"], ["end"])]] }

@@ -166,7 +166,7 @@ struct PushReaderTests {
         // What a sender calls so does not count.
         #expect(try event(#"{"endpoint": "bank"}"#, map).title == "post")
         map.title = try MessageTemplate("{{name}}")
-        #expect(try error("Hello", map)?.hasPrefix("the message is no JSON (") == true)
-        #expect(try error("[1]", map)?.hasPrefix("the message is no JSON object, and") == true)
+        #expect(try error("Hello", map)?.hasPrefix("the message is not JSON (") == true)
+        #expect(try error("[1]", map)?.hasPrefix("the message is not a JSON object, and") == true)
     }
 }

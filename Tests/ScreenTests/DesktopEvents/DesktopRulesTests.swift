@@ -143,8 +143,11 @@ struct DesktopRulesTests {
         ),
         ("[[app]]\ntitle = \"(\"", "desktop.toml:2:1: 'title': "),
         ("[[app]]\napp = \"a\"\ntopic = \"a\"", "desktop.toml:3:1: 'topic': "),
-        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' is"),
-        ("[[app]]\napp = \"a\"\nkeep = \"999ms\"", "desktop.toml:3:1: 'keep' is 999ms; it is 0, or 1s to 366d"),
+        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' must be"),
+        (
+            "[[app]]\napp = \"a\"\nkeep = \"999ms\"",
+            "desktop.toml:3:1: 'keep' must be 0, or between 1s and 366d; it is 999ms"
+        ),
         (
             "[[app]]\ncategory = \"im.\"",
             "desktop.toml:2:1: 'category' is \"im.\"; \"im\" is for all that begin with it and a dot"
@@ -157,7 +160,7 @@ struct DesktopRulesTests {
     }
 }
 
-/// What notifyd is told of a notification.
+/// What notifyd is told about a notification.
 struct NoticeTests {
     @Test(arguments: [
         ("a <b>bold</b> &amp; <i>slanted</i> one", "a bold & slanted one"), ("1 < 2 && 3 > 2", "1 < 2 && 3 > 2"),

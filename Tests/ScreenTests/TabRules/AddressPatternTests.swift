@@ -34,7 +34,7 @@ struct AddressPatternTests {
     }
 
     @Test(
-        "the host of another is no host of ours",
+        "the host of another is not a host of ours",
         arguments: [
             "https://example.org.evil.net/27", "https://evil.net/https://example.org/27",
             "https://example.org@evil.net/27",
@@ -65,7 +65,7 @@ struct AddressPatternTests {
         #expect(try captures("https://e.org/{name}", "https://e.org/%EC%98%81%ED%9D%AC") == ["name": "영희"])
         #expect(try captures("https://e.org/영희/{id}", "https://e.org/%ec%98%81%ed%9d%ac/1") == ["id": "1"])
         #expect(try captures("https://e.org/{id}", "https://e.org/%2541") == ["id": "%41"])
-        // An encoded slash is no slash.
+        // An encoded slash is not a slash.
         #expect(try captures("https://e.org/{id}", "https://e.org/a%2Fb") == ["id": "a/b"])
         #expect(try captures("https://e.org/{a}/{b}", "https://e.org/a%2Fb") == nil)
     }
@@ -95,13 +95,13 @@ struct AddressPatternTests {
         arguments: [
             ("example.org/{id}", "an address begins with https:// or http://"),
             ("https://bücher.example/{id}", "xn--"),
-            ("https://e.org/post-{id}", "'post-{id}' is no segment"),
+            ("https://e.org/post-{id}", "'post-{id}' is not a segment"),
             ("https://e.org/{id}/{id}", "a capture is there twice"),
-            ("https://e.org/{1}", "'{1}' is no segment"),
-            ("https://e.org/**/a", "'**' is no segment"),
+            ("https://e.org/{1}", "'{1}' is not a segment"),
+            ("https://e.org/**/a", "'**' is not a segment"),
             ("https://e.org/../a", "without them"),
             ("https://e.org/%a", "%25"),
-            ("https://e.org/?id", "'id' is no parameter"),
+            ("https://e.org/?id", "'id' is not a parameter"),
             ("https://me@e.org/", "write the host alone"),
             ("https://e.org:http/", "a number from 1 to 65535"),
             ("https:///a", "a host such as example.org"),

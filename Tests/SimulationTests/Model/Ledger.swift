@@ -118,7 +118,7 @@ struct Ledger {
     /// A call leaves for the server: nothing it says is of an event that is claimed.
     func checkSent(_ request: BannerRequest, _ router: Router) -> String? {
         ([request.newest] + request.others).map(\.id).first { router.events[$0] == nil }.map {
-            "a banner tells of event \($0), which is decided"
+            "a banner reports event \($0), which is decided"
         }
     }
 
@@ -137,7 +137,7 @@ struct Ledger {
         return nil
     }
 
-    /// Nobody was told of the event: it has never been.
+    /// Nobody was told about the event: it has never been.
     mutating func drop(_ id: EventID) {
         accounts[id] = nil
         order.removeAll { $0 == id }

@@ -128,7 +128,7 @@ enum Observed: Equatable, CustomStringConvertible {
         if let verdict = resolution.verdict { words.append("told \(verdict.rawValue)") }
         if let delay = resolution.delay { words.append("because \(delay.rawValue)") }
         if let successor = resolution.successor { words.append("by \(successor)") }
-        if let digest = resolution.digest { words.append("told of by digest \(digest)") }
+        if let digest = resolution.digest { words.append("reported by digest \(digest)") }
         if let quiet = resolution.quiet { words.append("for \(quiet.topic) is \(quiet.cause.rawValue)") }
         return words.joined(separator: " ")
     }

@@ -179,7 +179,7 @@ extension ReferenceRouter {
         screens.filter { $0.topic.covers(topic) && $0.mode == .ask && hasASay($0) }.map(\.id)
     }
 
-    /// Tells of the topics that have got a screen with a say, and of those that have lost their last one.
+    /// Reports the topics that have got a screen with a say, and of those that have lost their last one.
     mutating func compareAttention() {
         let now = Set(screens.filter(hasASay).map(\.topic.description))
         for topic in now.symmetricDifference(attended).sorted(by: { $0.utf8.lexicographicallyPrecedes($1.utf8) }) {

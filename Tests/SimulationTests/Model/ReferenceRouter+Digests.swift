@@ -26,7 +26,7 @@ extension ReferenceRouter {
         }
     }
 
-    /// What a schedule holds back is told of later, if it is no digest itself.
+    /// What a schedule holds back is reported later, if it is not a digest itself.
     mutating func muted(_ item: Item, by quiet: Quiet) -> Resolution {
         var resolution = Resolution(.muted)
         resolution.quiet = quiet

@@ -36,9 +36,9 @@ extension ReferenceRouter {
         item.place == .shown || item.place == .gone ? item.number : nil
     }
 
-    /// Whatever shows an event that is no more, or was told to, needs an update.
+    /// Whatever shows an event that is gone, or was told to, needs an update.
     ///
-    /// Inside choice: a call that came too late is taken to tell of all that its banner shows.
+    /// Inside choice: a call that came too late is taken to report all that its banner shows.
     mutating func outdate(_ item: Item) {
         let isShown = item.place == .shown
         if isShown || item.place == .carried {
@@ -83,7 +83,7 @@ extension ReferenceRouter {
         for key in keys { endIfOverEarly(key) }
     }
 
-    /// Inside choices: a provisional claim does not come back, and screens are asked anew.
+    /// Inside choices: a provisional claim does not come back, and screens are asked again.
     private mutating func putBack(_ earlier: Item, _ before: Up?) {
         var item = earlier
         let key = item.banner
@@ -117,7 +117,7 @@ extension ReferenceRouter {
         }
     }
 
-    /// What the banner shows is right again; only a call that was made since does not tell of the event.
+    /// What the banner shows is right again; only a call that was made since does not report the event.
     private mutating func putBack(_ before: Up?, _ key: Key) {
         change(key) { banner in
             banner.isOutdated = before?.isOutdated ?? false

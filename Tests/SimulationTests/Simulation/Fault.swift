@@ -7,7 +7,7 @@ enum Fault: Sendable {
     case kill(down: Duration)
     /// It is killed in the middle of what it does: when it has done so many more things to the world.
     case killAfter(acts: Int)
-    /// The machine stops; everybody is gone from the bus, and the clocks start anew but for that of the wall.
+    /// The machine stops; everybody is gone from the bus, and the clocks start again but for that of the wall.
     case powerCut(down: Duration)
     /// The daemon is told to stop, and started again.
     case stop

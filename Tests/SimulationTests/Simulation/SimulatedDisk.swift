@@ -6,7 +6,7 @@ import Routing
 
 /// What is on the disk, with everything that can go wrong with one. It outlives the daemon.
 final class SimulatedDisk: Disk {
-    /// What digests may tell of, once each.
+    /// What digests may report, once each.
     var heldBack: Set<HeldBack> = []
 
     /// An event that was held back. One that was snoozed may be held back again, by a later period with another digest.
@@ -83,7 +83,7 @@ final class SimulatedDisk: Disk {
     var forgetPortion = Int.max
     /// The run of the daemon that has the disk now: what an earlier one would still do has no effect.
     var life = Life()
-    /// Told of what changes an outcome in a way that no outcome may change.
+    /// Called for what changes an outcome in a way that no outcome may change.
     var onFault: (String) -> Void = { _ in }
     var onWrite: () -> Void = {}
     var onRead: () -> Void = {}
@@ -118,7 +118,7 @@ final class SimulatedDisk: Disk {
     ///
     /// - Parameters:
     ///   - cost: how much of the room it takes.
-    ///   - transaction: makes the changes, if they reach the disk; that they did is no reason for success to be
+    ///   - transaction: makes the changes, if they reach the disk; that they did is not a reason for success to be
     ///   reported.
     func write(cost: Int, _ transaction: (inout Contents) -> Void) throws(JournalError) {
         onWrite()

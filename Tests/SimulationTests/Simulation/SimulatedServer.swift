@@ -20,7 +20,7 @@ final class SimulatedServer {
     struct Banner {
         var id: BannerID
         var events: [EventID]
-        /// The run of the daemon that was told of it.
+        /// The run of the daemon that was told about it.
         var knownTo: Life?
         /// Nobody knows what it stands for: the daemon that did has died, or the server has mixed its numbers up.
         var isLost = false

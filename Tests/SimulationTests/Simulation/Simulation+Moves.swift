@@ -182,7 +182,7 @@ extension Simulation {
         if isPowerCut {
             if server.name != nil { server.appear() }
             boots += 1
-            // The clocks of the machine start anew, and that of the wall goes on.
+            // The clocks of the machine start again, and that of the wall goes on.
             wallOffset += time - 1_000_000 + slept - 500_000
             time = 1_000_000
             slept = 500_000

@@ -99,7 +99,7 @@ final class Simulation {
     /// Whether the daemon is killed once more before everything is claimed, and that by its topic.
     let restartsAtTheEnd: Bool
 
-    // The clocks. `time` goes on while the machine runs, and starts anew with it.
+    // The clocks. `time` goes on while the machine runs, and starts again with it.
     var time: Int64 = 1_000_000
     var slept: Int64 = 7_000_000
     var wallOffset: Int64 = 1_700_000_000_000_000
@@ -242,7 +242,7 @@ final class Simulation {
         if let daemon, daemon.router.statistics.forgotten > 0 { witness.hasLetGo = true }
     }
 
-    /// A banner that comes so late that its call is forgotten stays, and is no fault of what is looked at here.
+    /// A banner that comes so late that its call is forgotten stays, and is not a fault of what is looked at here.
     private var limits: Limits {
         var limits = setup.limits
         limits.timedOutCalls = Limits().timedOutCalls

@@ -28,7 +28,7 @@ final class Witness {
         /// Names that were acknowledged as awaited, and events that came with such a name.
         var awaited = 0
         var come = 0
-        /// Digests that were published, and the events that they told of.
+        /// Digests that were published, and the events that they told about.
         var digests = 0
         var toldByDigests = 0
         var read = 0
@@ -36,7 +36,7 @@ final class Witness {
         var marked = 0
         /// Events that were deleted when a call of `Forget` was answered.
         var forgotten = 0
-        /// Rows of `Changes` that a follower read, those that tell of starts, and values that came too late.
+        /// Rows of `Changes` that a follower read, those that report starts, and values that came too late.
         var followed = 0
         var starts = 0
         var outdated = 0
@@ -51,7 +51,7 @@ final class Witness {
         var isClaimed = false
         /// It was claimed before it came.
         var wasAwaited = false
-        /// What was told of it could not be kept yet.
+        /// What was told about it could not be kept yet.
         var isOnTrust = false
     }
 
@@ -245,7 +245,7 @@ final class Witness {
         if isKept != true { complain("\(peer) was answered \(verdict) about event \(id), and that is not kept") }
     }
 
-    /// What is told is on disk, or will be when the disk is well again.
+    /// What was announced is on disk, or will be when the disk is well again.
     private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
         let kept = self.outcome(id)
         if isForgotten(id) || kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
@@ -319,15 +319,15 @@ final class Witness {
         }
     }
 
-    /// No event is told of twice.
+    /// No event is reported twice.
     private func checkDigest(_ event: Event) {
         guard event.sender == "org.notifyd.Router1", case .uint64(let count)? = event.fields.first?.value else {
-            return complain("digest \(event.id) does not say how many events it tells of")
+            return complain("digest \(event.id) does not say how many events it reports")
         }
         counts.digests += 1
         counts.toldByDigests += Int(count)
         if counts.toldByDigests > disk.heldBack.count {
-            complain("digests tell of \(counts.toldByDigests) events, and \(disk.heldBack.count) were held back")
+            complain("digests report \(counts.toldByDigests) events, and \(disk.heldBack.count) were held back")
         }
     }
 
@@ -442,7 +442,7 @@ final class Witness {
         complain("the journal says that banner \(other) is up, which it is not")
     }
 
-    /// The daemon has been started anew, and everything was claimed by its topic.
+    /// The daemon has been started again, and everything was claimed by its topic.
     func checkClaimedTopic(_ router: Router) {
         guard !router.banners.hasUnknown else { return }
         for banner in server.up where !banner.isLost && isRecorded(banner) && !isUnknown(banner) {

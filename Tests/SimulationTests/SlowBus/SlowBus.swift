@@ -145,7 +145,7 @@ final class SlowBus {
         daemon.server.actionInvoked(id, "accept", says: Self.server)
     }
 
-    /// Has so many events of an earlier run expire at once: everybody is told of each.
+    /// Has so many events of an earlier run expire at once: everybody is told about each.
     func expireOldEvents(_ count: Int) {
         let event = Event(
             id: EventID(1), topic: World.topics[0], title: "", body: "", fields: [], published: 0, sender: ":1.1",

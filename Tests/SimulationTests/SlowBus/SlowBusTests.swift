@@ -80,7 +80,7 @@ struct SlowBusTests {
     /// More than may wait in memory.
     private var beyondMemory: Int { 2 * untilLimit + SignalQueue.memoryLimit / Self.body.utf8.count }
 
-    /// The bus takes what it is given until that is no more.
+    /// The bus takes what it is given until there is nothing left.
     private func takeEverything(_ bus: SlowBus) {
         var before = -1
         while announced(bus).count != before {

@@ -221,7 +221,7 @@ class Client:
         Returns what ``claim`` returns, or ``awaited``: the event has not come yet, and is claimed when it comes.
 
         ``source``, ``event_id``: those of the event; without both, ``notifyd:`` with the property ``Device``, and the
-        id in decimal. ``done``: what was done with the event there. ``device``: where, in people's words; at most 64
+        id in decimal. ``done``: what was done with the event there. ``device``: where, for people; at most 64
         bytes. ``via``: the line by which a bridge brought the claim. ``expires``: until when the event is awaited, in
         seconds since 1970-01-01 00:00 UTC; it is awaited for at least 24 hours and at most 28 days.
         """

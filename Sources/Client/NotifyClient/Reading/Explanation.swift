@@ -133,7 +133,7 @@ public struct Explanation: Hashable, Sendable {
     public var via: String?
     /// When the banner of a snoozed event comes back; `nil` if it is not snoozed.
     public var snoozed: Int64?
-    /// Where it was claimed, in people's words, if that was on another device.
+    /// Where it was claimed, for people, if that was on another device.
     public var device: String?
 }
 

@@ -119,7 +119,7 @@ struct LogReader {
     ) throws(JournalError) -> WriteAheadLog.Replay {
         let ordered = ordered
         var replay = WriteAheadLog.Replay(last: applied)
-        // The index was made anew, and what came before was released.
+        // The index was made again, and what came before was released.
         if applied == 0, let oldest = ordered.first, oldest.last.segment > 1, oldest.first.sequence > 1 {
             replay.last = oldest.first.sequence - 1
             replay.isBehind = true

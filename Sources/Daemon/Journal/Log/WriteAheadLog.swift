@@ -12,7 +12,7 @@ import Glibc
 ///
 /// A log is used from one thread, and one process; every call is synchronous.
 package final class WriteAheadLog {
-    /// What is known of a file; it may have none.
+    /// What is known about a file; it may have none.
     private struct Segment {
         var file: (any LogFile)?
         /// The size of the file: so much is written with zeros or frames.
@@ -143,7 +143,7 @@ package final class WriteAheadLog {
     }
 
     /// Writes the last frame once more, in its place. If an earlier process could not sync it, the kernel may take it
-    /// for written, and only what is written anew is synced. All frames before it were synced before it was written.
+    /// for written, and only what is newly written is synced. All frames before it were synced before it was written.
     ///
     /// - Returns: its payload. If its segment is sealed then, the frame has to go to another one.
     private func writeAgain(_ frame: LogFrame, in slot: Int?) throws(JournalError) -> [UInt8] {

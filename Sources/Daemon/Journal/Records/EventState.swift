@@ -1,6 +1,6 @@
 public import Routing
 
-/// An event with everything that is known of it: what the index keeps in one row.
+/// An event with everything that is known about it: what the index keeps in one row.
 public struct EventState: Sendable, Equatable {
     /// The event, with its decision.
     public var event: StoredEvent

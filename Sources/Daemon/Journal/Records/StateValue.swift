@@ -21,7 +21,7 @@ package enum StateValue: Sendable, Equatable {
 }
 
 extension StateValue {
-    /// Kinds are never changed or given to another case. They are no codes of records, and not that of `EventState`.
+    /// Kinds are never changed or given to another case. They are not codes of records, and not that of `EventState`.
     private enum Kind: UInt8 {
         case quiet = 65
         case snoozes = 66

@@ -9,7 +9,7 @@ import Systemd
 final class NotificationServer {
     /// Timeout of small calls.
     private static let timeout: Duration = .seconds(5)
-    /// So long a server may take for an answer before the log tells of it. The router gives a call up then.
+    /// So long a server may take for an answer before the log reports it. The router gives a call up then.
     private static let patience: Duration = .seconds(5)
     /// Timeout of calls that show a banner. The router gives up much earlier, but needs to know of a banner that
     /// appears late.
@@ -164,7 +164,7 @@ final class NotificationServer {
     /// How long it has not answered a call that shows a banner; zero if it has answered all.
     var silence: Duration { unanswered.since.map { clock() - $0 } ?? .zero }
 
-    /// Called when a call may have become too old. Tells of a server that hangs, once until it answers again.
+    /// Called when a call may have become too old. Reports a server that hangs, once until it answers again.
     func checkSilence() {
         guard let owner, silence >= Self.patience, !hasLoggedHang else { return }
         hasLoggedHang = true

@@ -119,7 +119,7 @@ package struct TextTemplate: Sendable {
         case (.expectedSectionEnd, _):
             "a section is not closed"
                 + (tags.openSection.map { ": {{\($0.sign)\($0.name)}} ends with {{/\($0.name)}}" } ?? "")
-        default: "it is no template; names are written like {{title}}"
+        default: "it is not a template; names are written like {{title}}"
         }
     }
 

@@ -152,7 +152,7 @@ private struct ChangeRecord {
         details.appendEntry("window", Duration.microseconds(event.window).millisecondsRoundedUp, as: "u")
         details.appendEntry("sender", event.sender)
         details.appendEntry("outcome", event.decision?.outcome.rawValue ?? "")
-        // Elsewhere the picture is no file, and the publisher shows no banner.
+        // Elsewhere the picture is not a file, and the publisher shows no banner.
         var options = event.appearance.filter { $0.name != "image" && $0.name != Appearance.ownBanner }
         if let collapse = event.collapse { options.append(Field(name: "collapse", value: .string(collapse))) }
         if let urgency = event.urgency { options.append(Field(name: "urgency", value: .byte(urgency.rawValue))) }

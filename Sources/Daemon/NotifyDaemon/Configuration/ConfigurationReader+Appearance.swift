@@ -18,7 +18,8 @@ extension ConfigurationReader {
         }
         appearance.image = reader.string("image")
         if let image = appearance.image, !Appearance.isLocalFile(image) {
-            reader.note("image", "'image' is no local file; it is one, such as \"file:///usr/share/pixmaps/post.png\"")
+            reader.note(
+                "image", "'image' is not a local file; it must be one, such as \"file:///usr/share/pixmaps/post.png\"")
         }
         appearance.urgency = reader.word("urgency", of: UrgencyName.self).map(\.urgency)
         appearance.category = reader.string("category")
@@ -56,7 +57,7 @@ extension ConfigurationReader {
         if let application, !Self.isBusName(application) {
             reader.note(
                 "activate",
-                "\"\(PlainText.excerpt(application))\" is no application; it is the bus name of one, such as "
+                "\"\(PlainText.excerpt(application))\" is not an application; it must be the bus name of one, such as "
                     + "\"org.example.Runs\"")
         }
         guard let key, let label else { return nil }

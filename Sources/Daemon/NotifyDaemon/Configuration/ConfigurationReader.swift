@@ -194,7 +194,7 @@ package struct ConfigurationReader {
                 guard let state = Screen.State(rawValue: name) else {
                     let words = Screen.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                     let name = PlainText.excerpt(name)
-                    reader.source.note(at: offset, "\"\(name)\" is no state of a screen; they are \(words)")
+                    reader.source.note(at: offset, "\"\(name)\" is not a state of a screen; they are \(words)")
                     continue
                 }
                 screens.suppressingStates.insert(state)
@@ -365,7 +365,7 @@ package struct ConfigurationReader {
     }
 
     /// - Returns: the fields, and their names together with those whose type is a mistake, so that a template with such
-    ///   a name is no further mistake.
+    ///   a name is not a further mistake.
     private func readRequired(
         _ reader: inout TableReader
     ) -> (fields: [(name: String, type: Route.FieldType)], names: [String]) {

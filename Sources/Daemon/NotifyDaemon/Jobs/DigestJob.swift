@@ -1,7 +1,7 @@
 import Journal
 import Routing
 
-/// Counts what digests tell of: the router says when one is due, the journal what was held back.
+/// Counts what digests report: the router says when one is due, the journal what was held back.
 final class DigestJob: Job {
     /// Events looked at per turn.
     private static let portion = 256
@@ -34,7 +34,7 @@ final class DigestJob: Job {
     /// All outcomes of the turn are in the journal. While that cannot be written, the count waits.
     func step(in daemon: Daemon, at clock: WallClock) throws(Refusal) -> Duration? {
         guard isDue, daemon.isRestored, daemon.storage.isWritable else { return nil }
-        // After a failure the count begins anew.
+        // After a failure the count begins again.
         guard var count = self.count.take() ?? Count(daemon.router.dueDigests) else { return end([], .none, daemon) }
         let found = try daemon.storage.read { [count] journal throws(JournalError) in
             try journal.muted(after: count.position, limit: Self.portion)

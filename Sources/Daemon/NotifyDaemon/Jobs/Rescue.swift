@@ -4,7 +4,7 @@ import Routing
 /// What screens claimed while the user was away already, of routes with `rescue`.
 ///
 /// A session is called idle some minutes after the last input, and until then its screens claim as if somebody looked
-/// at them. When the user comes back, one banner tells of the events that were claimed in those minutes by screens
+/// at them. When the user comes back, one banner reports the events that were claimed in those minutes by screens
 /// alone.
 final class Rescue: Job {
     /// The search for these events, from the newest on.

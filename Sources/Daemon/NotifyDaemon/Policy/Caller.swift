@@ -3,7 +3,7 @@ import NotifyText
 import Routing
 import Systemd
 
-/// What is known of a caller.
+/// What is known about a caller.
 ///
 /// How far each attribute can be trusted:
 ///

@@ -9,7 +9,7 @@ final class DesktopQuiet {
     private static let server = "org.freedesktop.Notifications"
     /// How long an answer may take. The first banners of a server wait for that.
     private static let timeout: Duration = .seconds(2)
-    /// How often a server that tells of no changes is asked while its “do not disturb” is on.
+    /// How often a server that reports no changes is asked while its “do not disturb” is on.
     private static let interval: Duration = .seconds(5)
 
     /// Called when it is switched on or off.
@@ -24,7 +24,7 @@ final class DesktopQuiet {
     private var settings: String?
     private var slots: [BusSlot] = []
     private var isOn = false
-    /// Whether the server knows only the older question, and tells of no changes.
+    /// Whether the server knows only the older question, and reports no changes.
     private var isOld = false
     /// Numbers the questions; only the answer to the latest one counts.
     private var number = 0
@@ -68,7 +68,7 @@ final class DesktopQuiet {
         if waiting == nil { action() } else { waiting?.append(action) }
     }
 
-    /// A banner is due: asks a server that tells of no changes. Its answer comes before that to a later question.
+    /// A banner is due: asks a server that reports no changes. Its answer comes before that to a later question.
     func bannerDue() {
         if isOld { ask() }
     }
@@ -158,7 +158,7 @@ extension DesktopQuiet {
         /// Who is asked, where it is not the server itself.
         var name: String?
         var question: Question?
-        /// What older versions are asked, which tell of no changes.
+        /// What older versions are asked, which report no changes.
         var olderQuestion: Question?
         /// What is run instead of asking.
         var program: [String] = []
@@ -204,7 +204,7 @@ extension DesktopQuiet {
                 })
         }
 
-        /// dconf tells of changes, and only its library knows the values.
+        /// dconf reports changes, and only its library knows the values.
         private static let gnome = Source(
             name: "ca.desrt.dconf",
             program: [

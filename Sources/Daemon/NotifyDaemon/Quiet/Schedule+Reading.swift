@@ -45,7 +45,7 @@ extension Schedule {
         var days: Set<Day> = []
         for (name, offset) in names {
             guard let day = Day(rawValue: name) else {
-                reader.source.note(at: offset, "\"\(PlainText.excerpt(name))\" is no day; the days are \(words)")
+                reader.source.note(at: offset, "\"\(PlainText.excerpt(name))\" is not a day; the days are \(words)")
                 continue
             }
             days.insert(day)

@@ -11,7 +11,7 @@ struct ServerCheck {
 
     var isThere = false
     var answer = Answer.none
-    /// What is known of it without its answer: its program, process and unit.
+    /// What is known about it without its answer: its program, process and unit.
     var identity: String?
     /// `nil` if it does not answer.
     var capabilities: [String]?

@@ -47,7 +47,7 @@ extension NotifyError {
         }
     }
 
-    /// What to do if there is no bus, or none that takes this user. Root is told of the usual cause: a session bus
+    /// What to do if there is no bus, or none that takes this user. Root is told about the usual cause: a session bus
     /// hangs up on it.
     static var busAdvice: String {
         "Is a session bus running? Name another with --address, such as --address unix:path=/run/user/1000/bus."

@@ -106,7 +106,7 @@ struct ListedDevice {
 
     /// - Parameters:
     ///   - isConnected: whether its line is; without a connection nobody knows who is offline.
-    ///   - facts: what else is known of it.
+    ///   - facts: what else is known about it.
     func cells(at now: Int64, isConnected: Bool, _ facts: [String]) -> [Cell] {
         let absence =
             (isConnected ? ["offline"] : []) + (seen > 0 ? ["heard " + Timestamp(seen).text(seenAt: now)] : [])

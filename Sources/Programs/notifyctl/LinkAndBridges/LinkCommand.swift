@@ -79,7 +79,7 @@ struct LinkForgetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Drop a device that does not come back.",
         discussion: """
-            Deletes what is known of the device here, and the messages of it that the broker keeps. Its events stay. Other \
+            Deletes what is known about the device here, and its messages at the broker. Its events stay. Other \
             devices drop it after 30 days. A device that is online is not dropped, because it would be back at once. Exit code 1 \
             if there is no such device.
 

@@ -39,7 +39,7 @@ final class InboxFeed: Sendable {
         if screen.withLock(\.list.isShort) { orders.ring() }
     }
 
-    /// Reads the events anew.
+    /// Reads the events again.
     func refresh() {
         isStale.withLock { $0 = true }
         orders.ring()

@@ -111,7 +111,7 @@ struct InboxView: Sendable {
         try await feed.client.statistics()["failed-commands"] ?? 0
     }
 
-    /// Whether the command of a button fails within a second. Only notifyd's log tells of which button.
+    /// Whether the command of a button fails within a second. Only notifyd's log reports which button.
     private func hasFailed(since before: UInt64) async -> Bool {
         for _ in 1...10 {
             guard (try? await Task.sleep(for: .milliseconds(100))) != nil else { return false }
@@ -316,7 +316,7 @@ struct InboxList: Sendable {
     private(set) var expanded: Set<EventID> = []
     var filter = "" {
         didSet {
-            // What it finds is told of all events.
+            // What it finds is told about all events.
             if !filter.isEmpty { wanted = Self.capacity }
             isGoingToLast = false
             restoreSelection()

@@ -91,7 +91,7 @@ struct WhyCommand: BusCommand {
         discussion: """
             P published, [==] the window ([==> while it is open), C a claim (c: one that came too late to change a banner), r the end of a \
             hold that was not confirmed, z a snooze, B## a banner, x its end. Times count from publishing; later steps are \
-            drawn at the edge. Where notifyd-ntfy tells a phone of events, the last line says whether it was told of this one.
+            drawn at the edge. Where notifyd-ntfy sends events to a phone, the last line says whether it sent this one.
 
             Exit code 1 if there is no such event.
 
@@ -116,7 +116,7 @@ struct WhyCommand: BusCommand {
     }
 }
 
-/// Whether the phone was told of an event: what notifyd-ntfy says.
+/// Whether the phone was told about an event: what notifyd-ntfy says.
 struct PhoneNotice {
     /// The server and the topic there.
     let place: String

@@ -11,7 +11,7 @@ struct BrowserCommand: ParsableCommand {
         commandName: "browser", abstract: "Show which browsers know notifyd-browser, and tell them of it.",
         discussion: """
             With notifyd’s extension, the tab that you look at is a screen. The extension needs the program notifyd-browser, \
-            and a browser starts only programs that it was told of. notifyd-browser(8) has the rest.
+            and a browser starts only programs that it was told about. notifyd-browser(8) has the rest.
 
             Examples:
               notifyctl browser

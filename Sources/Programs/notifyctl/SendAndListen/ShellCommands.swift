@@ -113,7 +113,7 @@ struct ShellEndedCommand: AsyncParsableCommand {
         await client.close()
     }
 
-    /// A command may have bytes that are no UTF-8.
+    /// A command may have bytes that are not UTF-8.
     private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 }
 

@@ -53,7 +53,7 @@ struct ShellReport: Equatable {
 /// Commands that take as long as their user likes, so that their end is not worth reporting.
 struct InteractiveCommands {
     /// Those that a shell leaves out if nothing else is set. Others are recognised by the input that they take: see
-    /// `TerminalInput`. Older kernels do not tell of what is read from /dev/tty, as pagers do.
+    /// `TerminalInput`. Older kernels do not report what is read from /dev/tty, as pagers do.
     static let usual = [
         "btop", "emacs", "gdb", "git blame", "git diff", "git log", "git reflog", "git show", "helix", "htop", "info",
         "journalctl",

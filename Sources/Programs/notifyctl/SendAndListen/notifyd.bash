@@ -8,7 +8,7 @@ if [[ $- == *i* && ${__notifyd_shell-} != "$$" ]] && ((BASH_VERSINFO[0] * 100 + 
     NOTIFYD_SHELL_TOPIC=@topic@
     : "${NOTIFYD_SHELL_SECONDS=@seconds@}" "${NOTIFYD_SHELL_IGNORE=@ignore@}"
     __notifyd_start='' __notifyd_number='' __notifyd_newest='' __notifyd_argument='' __notifyd_is_first=yes
-    # For what follows in PROMPT_COMMAND, the status of the command is kept. On the left of && it is no error of the hook: neither
+    # For what follows in PROMPT_COMMAND, the status of the command is kept. On the left of && it is not an error of the hook: neither
     # errexit nor an ERR trap looks at it. bash-preexec, which may be loaded later, has the status; up to 0.4.1 it leaves another one.
     __notifyd_hook='__notifyd_prompt "${__bp_last_ret_value:-$?}" "$_" && : "$_"'
 

@@ -112,7 +112,7 @@ struct SimulatedJournal {
 
     // MARK: Publishing
 
-    /// - Returns: the event, if it is new and is no removal.
+    /// - Returns: the event, if it is new and is not a removal.
     mutating func publish(_ request: PublishRequest, wall: Int64) -> Item? {
         guard items[request.name] == nil, !removals.contains(request.name) else { return nil }
         // Names outlive Forget: a bridge that died before its cursor was on disk takes things again.

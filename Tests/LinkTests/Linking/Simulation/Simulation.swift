@@ -221,7 +221,7 @@ final class Simulation {
         }
     }
 
-    // MARK: What is known of the world
+    // MARK: What is known about the world
 
     func published(_ item: SimulatedJournal.Item, on machine: Machine) {
         counts.published += 1

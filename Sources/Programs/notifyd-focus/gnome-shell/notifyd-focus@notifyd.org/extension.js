@@ -11,7 +11,7 @@ const INTERFACE = 'org.notifyd.FocusSource1';
 
 export default class NotifydFocus extends Extension {
     enable() {
-        // What was told of each window; null while nobody listens.
+        // What was told about each window; null while nobody listens.
         this._told = null;
         this._windows = new Map();
         this._display = [
