@@ -211,22 +211,13 @@ package struct JSONParser {
     private mutating func codeUnit() throws(JSONError) -> UInt16 {
         var unit: UInt16 = 0
         for _ in 0..<4 {
-            guard let byte = next, let digit = hexadecimalDigit(byte) else {
+            guard let byte = next, let digit = byte.hexadecimalDigit.map({ UInt16($0) }) else {
                 throw error("four hexadecimal digits are missing")
             }
             unit = unit << 4 | digit
             index += 1
         }
         return unit
-    }
-
-    private func hexadecimalDigit(_ byte: UInt8) -> UInt16? {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): UInt16(byte - UInt8(ascii: "0"))
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): UInt16(byte - UInt8(ascii: "a") + 10)
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): UInt16(byte - UInt8(ascii: "A") + 10)
-        default: nil
-        }
     }
 
     private func utf8(_ scalar: UInt32) throws(JSONError) -> [UInt8] {

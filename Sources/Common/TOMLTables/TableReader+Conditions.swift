@@ -93,6 +93,16 @@ extension TableReader {
         }
     }
 
+    /// The path of a file, beside the configuration or absolute.
+    package mutating func path(_ key: String) -> String? {
+        guard let path = string(key) else { return nil }
+        guard !path.isEmpty else {
+            note(key, "'\(key)' is the path of a file")
+            return nil
+        }
+        return path.hasPrefix("/") ? path : folder + "/" + path
+    }
+
     /// Topics, or `/`.
     package mutating func prefixes(_ key: String) -> [TopicPrefix]? {
         strings(key)?.compactMap { text, offset in

@@ -47,7 +47,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
                 continue
             }
             let name = String(part.dropFirst().dropLast())
-            guard part.first == "{", part.last == "}", Self.isName(name) else {
+            guard part.first == "{", part.last == "}", name.isCaptureName else {
                 throw TopicError(
                     reason:
                         "'\(part)' is not a capture: a capture is a whole segment such as {id}, of letters, digits and _"
@@ -102,14 +102,6 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
             }
         }
         return captures
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        guard let first = text.unicodeScalars.first, text.unicodeScalars.allSatisfy(\.isASCII) else { return false }
-        return !("0"..."9").contains(first)
-            && text.unicodeScalars.allSatisfy {
-                ("a"..."z").contains($0) || ("A"..."Z").contains($0) || ("0"..."9").contains($0) || $0 == "_"
-            }
     }
 }
 

@@ -49,13 +49,17 @@ public struct MapSettings: Equatable, Sendable {
     // MARK: In
 
     private func readInbound(from table: inout TableReader) -> InboundMap? {
-        let filter = table.pattern("filter")
-        let topic = table.required("topic") { $0.topicPattern($1) }
-        let title = table.template("title")
-        let body = table.template("body")
+        let filter = table.parsed("filter", LevelPattern.init)
+        let topic = table.required("topic") {
+            $0.parsed($1) { text throws(TopicError) in try TopicPattern(text) }
+        }
+        let title = table.parsed("title", MessageTemplate.init)
+        let body = table.parsed("body", MessageTemplate.init)
         let isRetained = table.boolean("retain") ?? false
         let id = table.member("id")
-        let rules = table.rules()
+        var rules = MapRules { table.conditions($0, orBoolean: $1) }
+        rules.collapse = table.member("collapse")
+        rules.urgency = table.parsed("urgency", MessageUrgency.template)
         let isLinked = table.boolean("link") ?? false
         for key in ["publish", "topics", "payload"] {
             table.refuse(key, "'\(key)' belongs to what goes out, and 'filter' takes in")
@@ -73,9 +77,9 @@ public struct MapSettings: Equatable, Sendable {
     // MARK: Out
 
     private func readOutbound(from table: inout TableReader) -> OutboundMap? {
-        let address = table.pattern("publish")
+        let address = table.parsed("publish", LevelPattern.init)
         let topics = table.required("topics") { $0.prefixes($1) }
-        let payload = table.template("payload")
+        let payload = table.parsed("payload", MessageTemplate.init)
         let isRetained = table.boolean("retain") ?? false
         let isLinked = table.boolean("link") ?? false
         for key in ["filter", "topic", "title", "body", "id"] + MapRules.keys {
@@ -119,26 +123,5 @@ public struct MapSettings: Equatable, Sendable {
                 table.note(key, "'filter' would take in what goes out at \"\(other.address)\"")
             }
         }
-    }
-}
-
-extension TableReader {
-    fileprivate mutating func pattern(_ key: String) -> LevelPattern? {
-        parsed(key) { text throws(MapError) in try LevelPattern(text) }
-    }
-
-    fileprivate mutating func topicPattern(_ key: String) -> TopicPattern? {
-        parsed(key) { text throws(TopicError) in try TopicPattern(text) }
-    }
-
-    fileprivate mutating func template(_ key: String) -> MessageTemplate? {
-        parsed(key) { text throws(MapError) in try MessageTemplate(text) }
-    }
-
-    fileprivate mutating func rules() -> MapRules {
-        var rules = MapRules { conditions($0, orBoolean: $1) }
-        rules.collapse = member("collapse")
-        rules.urgency = parsed("urgency") { text throws(MapError) in try MessageUrgency.template(text) }
-        return rules
     }
 }

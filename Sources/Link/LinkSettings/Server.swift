@@ -109,15 +109,3 @@ extension LinkSettings {
         }
     }
 }
-
-extension TableReader {
-    /// A path, beside the configuration or absolute.
-    fileprivate mutating func path(_ key: String) -> String? {
-        guard let path = string(key) else { return nil }
-        guard !path.isEmpty else {
-            note(key, "'\(key)' is the path of a file")
-            return nil
-        }
-        return path.hasPrefix("/") ? path : folder + "/" + path
-    }
-}

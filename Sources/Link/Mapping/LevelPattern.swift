@@ -41,7 +41,7 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
                 levels.append(.rest)
             case _ where part.hasPrefix("{") && part.hasSuffix("}"):
                 let name = String(part.dropFirst().dropLast())
-                guard Self.isName(name) else {
+                guard name.isCaptureName else {
                     throw MapError(
                         "'\(part)' is not a capture: a capture is a whole level such as {room}, of letters, digits and _"
                     )
@@ -58,15 +58,6 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
         }
         description = text
         self.levels = levels
-    }
-
-    private static func isName(_ text: String) -> Bool {
-        guard let first = text.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
-            return false
-        }
-        return text.unicodeScalars.allSatisfy {
-            ("a"..."z").contains($0) || ("A"..."Z").contains($0) || ("0"..."9").contains($0) || $0 == "_"
-        }
     }
 
     /// The filter that the broker knows.

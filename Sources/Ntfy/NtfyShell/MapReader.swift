@@ -34,7 +34,9 @@ struct MapReader {
 
     private func readInbound(from table: inout TableReader) -> SubscribeMap? {
         let names = table.strings("subscribe")
-        let topic = table.required("topic") { $0.topicPattern($1) }
+        let topic = table.required("topic") {
+            $0.parsed($1) { text throws(TopicError) in try TopicPattern(text) }
+        }
         let title = Self.text("title", of: &table)
         let body = Self.text("body", of: &table)
         let rules = Self.rules(of: &table)
@@ -77,14 +79,14 @@ struct MapReader {
         }
         rules.collapse = table.member("collapse")
         note(SubscribeMap.unknown(rules.collapse.map { [$0] } ?? []), "collapse", &table)
-        rules.urgency = text("urgency", of: &table) { text throws(MapError) in try MessageUrgency.template(text) }
+        rules.urgency = text("urgency", of: &table, MessageUrgency.template)
         return rules
     }
 
     /// A text whose names are those of a message.
     private static func text(
         _ key: String, of table: inout TableReader,
-        _ parse: (String) throws(MapError) -> MessageTemplate = { text throws(MapError) in try MessageTemplate(text) }
+        _ parse: (String) throws(MapError) -> MessageTemplate = MessageTemplate.init
     ) -> MessageTemplate? {
         guard let text = table.parsed(key, parse) else { return nil }
         let unknown = SubscribeMap.unknownNames(in: text)
@@ -106,8 +108,8 @@ struct MapReader {
         let topics = table.required("topics") { $0.prefixes($1) }
         let moment = table.word("when", of: Moment.self) ?? .away
         let after = table.duration("after", upTo: .seconds(24 * 3600), from: .seconds(1))
-        let title = table.template("title")
-        let message = table.template("message")
+        let title = table.parsed("title", MessageTemplate.init)
+        let message = table.parsed("message", MessageTemplate.init)
         let clears = table.boolean("clear") ?? true
         let isLinked = table.boolean("link") ?? false
         for key in Self.inboundKeys where !Self.outboundKeys.contains(key) {
@@ -130,15 +132,5 @@ struct MapReader {
             name: name, topics: topics,
             moment: moment == .always ? .always : .away(after: after ?? NtfySettings.usualDelay), title: title,
             message: message, clears: clears, isLinked: isLinked)
-    }
-}
-
-extension TableReader {
-    fileprivate mutating func topicPattern(_ key: String) -> TopicPattern? {
-        parsed(key) { text throws(TopicError) in try TopicPattern(text) }
-    }
-
-    fileprivate mutating func template(_ key: String) -> MessageTemplate? {
-        parsed(key) { text throws(MapError) in try MessageTemplate(text) }
     }
 }

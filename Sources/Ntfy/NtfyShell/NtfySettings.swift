@@ -153,18 +153,6 @@ public struct NtfySettings: Equatable, Sendable {
     }
 }
 
-extension TableReader {
-    /// A path, beside the configuration or absolute.
-    fileprivate mutating func path(_ key: String) -> String? {
-        guard let path = string(key) else { return nil }
-        guard !path.isEmpty else {
-            note(key, "'\(key)' is the path of a file")
-            return nil
-        }
-        return path.hasPrefix("/") ? path : folder + "/" + path
-    }
-}
-
 extension NtfySettings {
     /// What is allowed, and most likely not what is meant; a sentence for each.
     public var warnings: [String] {

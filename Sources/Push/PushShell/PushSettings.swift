@@ -35,16 +35,16 @@ public struct PushSettings: Equatable, Sendable {
 
     private static func readMap(from table: inout TableReader) -> PushMap {
         var map = PushMap()
-        map.title = table.template("title")
-        map.body = table.template("body")
-        map.below = table.template("below")
+        map.title = table.parsed("title", MessageTemplate.init)
+        map.body = table.parsed("body", MessageTemplate.init)
+        map.below = table.parsed("below", MessageTemplate.init)
         if let below = map.below, below.source.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) {
             table.note(
                 "below",
                 "'below' has . or .., and nothing leads out of the topic of the endpoint; right is \"27/likes\"")
         }
-        map.urgency = table.parsed("urgency") { text throws(MapError) in try MessageUrgency.template(text) }
-        map.id = table.template("id")
+        map.urgency = table.parsed("urgency", MessageUrgency.template)
+        map.id = table.parsed("id", MessageTemplate.init)
         map.rules = MapRules { table.conditions($0, orBoolean: $1) }
         map.rules.collapse = table.member("collapse")
         for entry in table.subtable("fields")?.entries ?? [] {
@@ -77,11 +77,5 @@ enum DistributorName {
                 default: false
                 }
             }
-    }
-}
-
-extension TableReader {
-    fileprivate mutating func template(_ key: String) -> MessageTemplate? {
-        parsed(key) { text throws(MapError) in try MessageTemplate(text) }
     }
 }

@@ -61,7 +61,7 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
     }
 
     private static func part(_ text: Substring, isQuery: Bool = false) throws(AddressError) -> Part {
-        if text.hasPrefix("{"), text.hasSuffix("}"), isName(text.dropFirst().dropLast()) {
+        if text.hasPrefix("{"), text.hasSuffix("}"), text.dropFirst().dropLast().isCaptureName {
             return .capture(String(text.dropFirst().dropLast()))
         }
         guard !text.utf8.contains(where: { "{}*".utf8.contains($0) }) else {
@@ -73,20 +73,6 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
             throw AddressError("'\(text)' has a % without two hexadecimal digits after it; a % itself is written %25")
         }
         return .literal(literal)
-    }
-
-    private static func isName(_ text: Substring) -> Bool {
-        guard let first = text.utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else {
-            return false
-        }
-        return text.utf8.allSatisfy {
-            switch $0 {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
-                true
-            default: false
-            }
-        }
     }
 
     /// The names of the captures.
@@ -198,17 +184,6 @@ extension Substring {
             }
         }
         return Encoding.firstFault(in: bytes) == nil ? String(decoding: bytes, as: UTF8.self) : nil
-    }
-}
-
-extension UInt8 {
-    fileprivate var hexadecimalDigit: UInt8? {
-        switch self {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): self - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): self - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): self - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 
