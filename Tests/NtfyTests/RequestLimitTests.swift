@@ -3,7 +3,7 @@ import Testing
 
 struct RequestLimitTests {
     @Test func sixtyAtOnceAndThenOneInFiveSeconds() {
-        var limit = RequestLimit(at: .seconds(100))
+        var limit = RequestLimit()
         for _ in 0..<60 { #expect(limit.take(at: .seconds(100)) == nil) }
         #expect(limit.take(at: .seconds(100)) == .seconds(5))
         #expect(limit.take(at: .seconds(103)) == .seconds(2))
@@ -14,7 +14,7 @@ struct RequestLimitTests {
     }
 
     @Test func whatTheServerSaysComesFirst() {
-        var limit = RequestLimit(at: .zero)
+        var limit = RequestLimit()
         limit.refused(at: .zero, pause: .seconds(30))
         #expect(limit.take(at: .seconds(1)) == .seconds(29))
         #expect(limit.take(at: .seconds(30)) == nil)

@@ -66,18 +66,14 @@ struct PayloadLimit {
 struct RateLimit {
     /// Messages a second.
     static let perSecond = 10
-    /// Messages at once.
-    static let burst = 100
     /// Between two tellings of what was dropped.
     private static let pause: Duration = .seconds(60)
 
-    private var bucket: TokenBucket
+    private var bucket = TokenBucket(every: Duration.seconds(1) / Self.perSecond, burst: 100)
     private var told: Uptime?
     private var dropped = 0
 
-    init(at now: Uptime) { bucket = TokenBucket(perSecond: Double(Self.perSecond), burst: Self.burst, at: now) }
-
-    mutating func take(at now: Uptime) -> Bool { bucket.take(at: now) }
+    mutating func take(at now: Uptime) -> Bool { bucket.take(at: now.duration) }
 
     /// A message is lost.
     ///
@@ -92,7 +88,7 @@ struct RateLimit {
 }
 
 /// Reports messages that do not belong on a line, once for each kind: whoever sends them must not fill the log.
-struct StrangeMessages {
+struct RejectedMessages {
     private enum Kind: CaseIterable {
         case forged, malformed, refused, devices
 
@@ -128,27 +124,4 @@ struct StrangeMessages {
             logger.warning(kind.text, metadata: ["line": "\(line)"])
         }
     }
-}
-
-/// What this device said last on its stream. The broker sends it to its author too, and then there is nothing to open.
-///
-/// Only what is the same to the last byte is an echo. Everything else under the own name is looked at: somebody has
-/// said it.
-struct Echoes {
-    private static let limit = 64
-
-    private var hashes: [Int] = []
-    /// Where the next one goes when there are as many as may be.
-    private var oldest = 0
-
-    mutating func said(_ payload: [UInt8]) {
-        if hashes.count < Self.limit {
-            hashes.append(payload.hashValue)
-        } else {
-            hashes[oldest] = payload.hashValue
-            oldest = (oldest + 1) % Self.limit
-        }
-    }
-
-    func contains(_ payload: [UInt8]) -> Bool { hashes.contains(payload.hashValue) }
 }

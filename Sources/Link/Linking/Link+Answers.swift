@@ -19,17 +19,17 @@ extension Link {
         /// Who asked for what lately, for ranges that many have missed.
         var recent: [(asker: Device, question: Question, at: Uptime)] = []
         /// The newest answer, until the broker has acknowledged it: its bytes, and to what it is one.
-        var flight: (token: MessageToken, bytes: Int, asked: Asked)?
+        var inFlight: (token: MessageToken, bytes: Int, asked: Asked)?
         /// The longest text of an answer.
         var longestText = Message.maximumTextBytes
 
         /// The broker has refused an answer, or ended the connection before it acknowledged it. It may say nothing of
         /// its limit, so that the same answer would fail again and again: the next one is a quarter as long.
         mutating func flightFailed() {
-            guard let flight else { return }
-            longestText = max(min(longestText, flight.bytes / 4), Message.shortestLimit)
-            waiting.prepend(flight.asked)
-            self.flight = nil
+            guard let inFlight else { return }
+            longestText = max(min(longestText, inFlight.bytes / 4), Message.shortestLimit)
+            waiting.prepend(inFlight.asked)
+            self.inFlight = nil
         }
     }
 
@@ -49,20 +49,17 @@ extension Link {
         guard connection.isUp, isDaemonThere, answering.reading == nil, answering.next == nil,
             let asked = answering.waiting.first
         else { return }
-        let minute = 60.0
-        var quota =
-            answering.quotas[asked.asker]
-            ?? TokenBucket(
-                perSecond: Double(limits.answeredRowsPerAsker) / minute, burst: limits.answeredRowsPerAsker,
-                at: now.uptime)
-        var total =
-            answering.quota
-            ?? TokenBucket(perSecond: Double(limits.answeredRows) / minute, burst: limits.answeredRows, at: now.uptime)
-        let rows = min(quota.available(at: now.uptime), total.available(at: now.uptime), Int(limits.rowsPerPage))
+        func perMinute(_ rows: Int) -> TokenBucket {
+            TokenBucket(every: Duration.seconds(60) / max(rows, 1), burst: rows)
+        }
+        let quota = answering.quotas[asked.asker] ?? perMinute(limits.answeredRowsPerAsker)
+        let total = answering.quota ?? perMinute(limits.answeredRows)
+        let time = now.uptime.duration
+        let rows = min(quota.available(at: time), total.available(at: time), Int(limits.rowsPerPage))
         // A handful of rows is not worth a message.
         let least = min(50, limits.answeredRowsPerAsker)
         guard rows >= least else {
-            let wait = max(quota.wait(for: least, at: now.uptime), total.wait(for: least, at: now.uptime))
+            let wait = max(quota.wait(for: least, at: time), total.wait(for: least, at: time))
             answering.waiting.removeFirst()
             reply(
                 to: asked,
@@ -106,8 +103,8 @@ extension Link {
         let reachesEnd = page.isLast || (page.changes.last?.number ?? 0) >= question.through
         if isComplete, reachesEnd { through = question.through }
         for index in items.indices where index > 0 { items[index].previous = items[index - 1].number }
-        _ = answering.quotas[asked.asker]?.take(items.count, at: now.uptime)
-        _ = answering.quota?.take(items.count, at: now.uptime)
+        answering.quotas[asked.asker]?.spend(items.count, at: now.uptime.duration)
+        answering.quota?.spend(items.count, at: now.uptime.duration)
         statistics.answers += 1
         if isWantedByMany(asked, at: now) {
             sayAgain(items, through: through, at: now)
@@ -119,7 +116,7 @@ extension Link {
         }
         let token = reply(
             to: asked, Answer(id: question.id, after: question.after, through: through, items: items), at: now)
-        if bytes > Message.shortestLimit { answering.flight = (token, bytes, asked) }
+        if bytes > Message.shortestLimit { answering.inFlight = (token, bytes, asked) }
     }
 
     @discardableResult
@@ -162,9 +159,6 @@ public struct LinkTest: Equatable, Sendable {
 }
 
 extension Link {
-    private static let pongsAtOnce = 64
-    private static let pongsPerSecond = 20.0
-
     mutating func startTest(_ id: UInt64, at now: Now) {
         let devices = connection.isUp ? peers.keys.filter { peers[$0]!.isOnline }.sorted() : []
         test = LinkTest(
@@ -173,10 +167,7 @@ extension Link {
     }
 
     mutating func pinged(_ id: UInt64, by asker: Device, at now: Now) {
-        var bucket =
-            pongs ?? TokenBucket(perSecond: Self.pongsPerSecond, burst: Self.pongsAtOnce, at: now.uptime)
-        defer { pongs = bucket }
-        guard bucket.take(at: now.uptime) else {
+        guard pongs.take(at: now.uptime.duration) else {
             statistics.refused += 1
             return
         }

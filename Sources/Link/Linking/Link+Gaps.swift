@@ -19,7 +19,6 @@ extension Link {
     }
 
     private static let longestRest: Duration = .seconds(300)
-    private static let patience = 3
 
     /// What a description knows and no message has said is missing, after some silence.
     mutating func checkSilence(at now: Now) {

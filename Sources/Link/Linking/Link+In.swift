@@ -196,20 +196,12 @@ extension Link {
         }
         if asking.suspects[device] != nil { asking.suspects[device] = now.uptime + limits.silence }
         // Rule 11: a member that says too much is asked for the rest, as slowly as questions are answered.
-        if limits.eventsPerSecond > 0, said.content.isEvent {
-            var bucket =
-                peer.events
-                ?? TokenBucket(
-                    perSecond: Double(limits.eventsPerSecond), burst: limits.eventBurst, at: now.uptime)
-            let isWithin = bucket.take(at: now.uptime)
-            peer.events = bucket
-            if !isWithin {
-                statistics.refused += 1
-                peers[device] = peer
-                disk.devices.insert(device)
-                disk.deliveries.append(delivery)
-                return true
-            }
+        if limits.eventsPerSecond > 0, said.content.isEvent, !peer.events.take(at: now.uptime.duration) {
+            statistics.refused += 1
+            peers[device] = peer
+            disk.devices.insert(device)
+            disk.deliveries.append(delivery)
+            return true
         }
         peers[device] = peer
         disk.devices.insert(device)

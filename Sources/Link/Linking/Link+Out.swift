@@ -7,7 +7,7 @@ extension Link {
         typealias Cursor = LineRecord.Cursor
 
         /// A row on its way to the broker.
-        struct Flight {
+        struct InFlight {
             let position: Cursor
             /// Its messages that are not acknowledged: on `s/` and, for values, on `v/`.
             var tokens: [MessageToken]
@@ -27,7 +27,7 @@ extension Link {
         var leastNewest: UInt64 = 0
         /// Whether the device has a new name, and has not been connected under it.
         var isReset = false
-        var flights = Deque<Flight>()
+        var inFlight = Deque<InFlight>()
         /// The highest number this program has said.
         var highest: UInt64 = 0
         /// The highest number under the own Device that this program has not said.
@@ -45,7 +45,7 @@ extension Link {
         var toldTooLong: UInt64 = 0
 
         /// Whether everything in the journal has been said, and acknowledged.
-        var isEmpty: Bool { !hasMore && reading == nil && rows.isEmpty && flights.isEmpty }
+        var isEmpty: Bool { !hasMore && reading == nil && rows.isEmpty && inFlight.isEmpty }
     }
 
     private static let checkpointInterval: Duration = .seconds(60)
@@ -193,24 +193,24 @@ extension Link {
         out.longestText = min(count, Message.maximumTextBytes)
         guard isLess, connection.isUp else { return }
         answering.flightFailed()
-        values.forgetFlights()
+        values.forgetInFlight()
         rewindOut()
     }
 
     mutating func say(at now: Now) {
         guard line != nil, !isDueLater(out.next, at: now) else { return }
         out.next = nil
-        while let change = out.rows.first, connection.isUp, out.flights.count < limits.messagesInFlight,
+        while let change = out.rows.first, connection.isUp, out.inFlight.count < limits.messagesInFlight,
             !isAheadOfListeners
         {
             if limits.eventsPerSecond > 0, content(of: change) != nil {
                 var bucket =
                     out.events
-                    ?? TokenBucket(
-                        perSecond: Double(limits.eventsPerSecond), burst: limits.eventsPerSecond, at: now.uptime)
+                    ?? TokenBucket(every: Duration.seconds(1) / limits.eventsPerSecond, burst: limits.eventsPerSecond)
                 defer { out.events = bucket }
-                guard bucket.take(at: now.uptime) else {
-                    out.next = now.uptime + bucket.wait(for: 1, at: now.uptime)
+                guard bucket.take(at: now.uptime.duration) else {
+                    // Times have whole microseconds.
+                    out.next = now.uptime + bucket.wait(at: now.uptime.duration) + .microseconds(1)
                     break
                 }
             }
@@ -253,7 +253,7 @@ extension Link {
         let position = out.position
         out.position.scanned = change.number
         guard let content = content(of: change) else {
-            if out.flights.isEmpty { moveCursor(to: out.position, at: now) }
+            if out.inFlight.isEmpty { moveCursor(to: out.position, at: now) }
             return
         }
         out.position.said = change.number
@@ -262,7 +262,7 @@ extension Link {
         let said = Said(number: change.number, previous: position.said, content: fitting)
         var tokens = [say(.said(said), on: .stream(own), at: now)]
         if let token = sayValue(change.number, content, fits: fitting != .nothing, at: now) { tokens.append(token) }
-        out.flights.append(Out.Flight(position: out.position, tokens: tokens))
+        out.inFlight.append(Out.InFlight(position: out.position, tokens: tokens))
         statistics.said += 1
         connection.hasNews = true
         noteSaidRow(at: now)
@@ -276,17 +276,17 @@ extension Link {
 
     mutating func acknowledged(_ token: MessageToken, at now: Now) {
         if values.acknowledged(token) { return }
-        if token == answering.flight?.token {
-            answering.flight = nil
+        if token == answering.inFlight?.token {
+            answering.inFlight = nil
             return
         }
         // The broker nearly always acknowledges in order.
-        guard let index = out.flights.firstIndex(where: { $0.tokens.contains(token) }) else { return }
-        out.flights[index].tokens.removeAll { $0 == token }
-        while let flight = out.flights.first, flight.tokens.isEmpty {
-            out.flights.removeFirst()
+        guard let index = out.inFlight.firstIndex(where: { $0.tokens.contains(token) }) else { return }
+        out.inFlight[index].tokens.removeAll { $0 == token }
+        while let inFlight = out.inFlight.first, inFlight.tokens.isEmpty {
+            out.inFlight.removeFirst()
             out.backlog.count = max(0, out.backlog.count - 1)
-            moveCursor(to: out.flights.isEmpty ? out.position : flight.position, at: now)
+            moveCursor(to: out.inFlight.isEmpty ? out.position : inFlight.position, at: now)
         }
     }
 
@@ -301,7 +301,7 @@ extension Link {
         pace = Pace()
         out.position = out.cursor
         out.rows = []
-        out.flights = []
+        out.inFlight = []
         out.reading = nil
         out.hasMore = true
         out.backlog.hasMore = true

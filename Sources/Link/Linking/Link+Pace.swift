@@ -20,7 +20,7 @@ extension Link {
 
     /// Rows that come more slowly than a mark in this time need none.
     private static let slow: Duration = .seconds(10)
-    private static let patience: Duration = .seconds(5)
+    private static let timeout: Duration = .seconds(5)
     private static let silence: Duration = .seconds(60)
 
     /// Whether the next row waits for an answer.
@@ -53,7 +53,7 @@ extension Link {
         pace.awaited = Set(peers.keys.filter { peers[$0]!.isOnline && pace.silent[$0] == nil })
         guard !pace.awaited.isEmpty else { return }
         pace.mark = jitter.next()
-        pace.deadline = now.uptime + Self.patience
+        pace.deadline = now.uptime + Self.timeout
         for device in pace.awaited.sorted() { _ = say(.ping(pace.mark), on: .questions(device), at: now) }
     }
 

@@ -76,7 +76,7 @@ extension Link {
         rewindOut()
         values.confirmed = []
         values.check = now.uptime + limits.valueCheckDelay
-        values.forgetFlights()
+        values.forgetInFlight()
         connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
         endConflict(at: now)
         if failure == nil { sayOnline(at: now) }

@@ -24,7 +24,7 @@ extension Link {
         private var isWaiting: Set<Digest> = []
         var reading: ReadToken?
         var read: Digest?
-        var flight: MessageToken?
+        var inFlight: MessageToken?
         /// When the values are read again that notifyd had no room for.
         var readAgain: Uptime?
         var nextExpiry: Uptime?
@@ -51,15 +51,15 @@ extension Link {
             if check != nil { check = now.uptime + limits.valueCheckDelay }
         }
 
-        mutating func forgetFlights() {
-            flight = nil
+        mutating func forgetInFlight() {
+            inFlight = nil
             reading = nil
             read = nil
         }
 
         mutating func acknowledged(_ token: MessageToken) -> Bool {
-            guard token == flight else { return false }
-            flight = nil
+            guard token == inFlight else { return false }
+            inFlight = nil
             return true
         }
 
@@ -157,7 +157,7 @@ extension Link {
         }
         endExpiredValues(at: now)
         guard isDaemonThere else { return }
-        while values.flight == nil, values.reading == nil, let digest = values.popWaiting() {
+        while values.inFlight == nil, values.reading == nil, let digest = values.popWaiting() {
             guard let value = values.authored[digest] else { continue }
             if value.isRemoval {
                 let removal = SaidRemoval(name: value.stamp.name, topic: value.topic, published: value.stamp.published)
@@ -173,7 +173,7 @@ extension Link {
     }
 
     private mutating func write(_ said: Said, _ digest: Digest, at now: Now) {
-        values.flight = say(.said(said), on: .value(digest), at: now)
+        values.inFlight = say(.said(said), on: .value(digest), at: now)
     }
 
     mutating func tookValue(_ page: ChangesPage, at now: Now) {

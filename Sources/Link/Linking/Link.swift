@@ -48,7 +48,7 @@ public struct Link {
     var hasLeft = false
     /// The test that was made last.
     public internal(set) var test: LinkTest?
-    var pongs: TokenBucket?
+    var pongs = TokenBucket(every: .milliseconds(50), burst: 64)
     var pace = Pace()
 
     // The others.
@@ -243,7 +243,7 @@ public struct Link {
         LinkFootprint(
             devices: peers.count, waitingMessages: queue.count + work.count, waitingBytes: waitingBytes,
             missingRanges: peers.values.map(\.open.ranges.count).max() ?? 0,
-            rows: out.rows.count, messagesInFlight: out.flights.count, values: values.seen.count,
+            rows: out.rows.count, messagesInFlight: out.inFlight.count, values: values.seen.count,
             holds: holds.count, unacknowledged: disk.deliveries.count + disk.underWayDeliveries.count,
             questions: answering.waiting.count)
     }

@@ -181,13 +181,6 @@ public struct PublishRequest: Equatable, Sendable {
     public var isRemoval = false
     /// `window` in milliseconds; `nil`: the route's.
     public var window: UInt32?
-
-    public init(name: GlobalName, via: String, topic: Topic, published: Int64) {
-        self.name = name
-        self.via = via
-        self.topic = topic
-        self.published = published
-    }
 }
 
 /// The arguments of `ClaimNamed`.
@@ -199,14 +192,6 @@ public struct ClaimRequest: Equatable, Sendable {
     public var form: SaidClaim.Form
     /// By this device's clock; `nil`: not known.
     public var expires: Int64?
-
-    public init(name: GlobalName, via: String, place: String, form: SaidClaim.Form, expires: Int64? = nil) {
-        self.name = name
-        self.via = via
-        self.place = place
-        self.form = form
-        self.expires = expires
-    }
 }
 
 /// What notifyd will never take.

@@ -55,12 +55,6 @@ public struct Said: Equatable, Sendable {
     /// What it says.
     public var content: Content
 
-    public init(number: UInt64, previous: UInt64, content: Content) {
-        self.number = number
-        self.previous = previous
-        self.content = content
-    }
-
     /// The kinds of things said.
     public enum Content: Equatable, Sendable {
         case event(SaidEvent)
@@ -193,16 +187,9 @@ public struct Presence: Equatable, Sendable {
     public var connection: UInt64
     public var isOnline: Bool
     /// Whether it has found that two machines share this device: all that do must stop.
-    public var isShared: Bool
+    public var isShared = false
     /// Whether it has left the line, and does not come back.
-    public var hasLeft: Bool
-
-    public init(connection: UInt64, isOnline: Bool, isShared: Bool = false, hasLeft: Bool = false) {
-        self.connection = connection
-        self.isOnline = isOnline
-        self.isShared = isShared
-        self.hasLeft = hasLeft
-    }
+    public var hasLeft = false
 }
 
 /// A question for a range of a device's stream.
@@ -213,12 +200,6 @@ public struct Question: Equatable, Sendable {
     public var after: UInt64
     /// … up to this one are missing.
     public var through: UInt64
-
-    public init(id: UInt64, after: UInt64, through: UInt64) {
-        self.id = id
-        self.after = after
-        self.through = through
-    }
 }
 
 /// An answer. It says all that there is in its range; what is not in it is not shared or gone.
@@ -231,15 +212,7 @@ public struct Answer: Equatable, Sendable {
     /// In ascending order, with numbers in the range.
     public var items: [Said]
     /// Milliseconds until a further question will be answered.
-    public var wait: UInt32
-
-    public init(id: UInt64, after: UInt64, through: UInt64, items: [Said], wait: UInt32 = 0) {
-        self.id = id
-        self.after = after
-        self.through = through
-        self.items = items
-        self.wait = wait
-    }
+    public var wait: UInt32 = 0
 }
 
 /// Why bytes are not a message.

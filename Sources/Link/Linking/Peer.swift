@@ -1,4 +1,4 @@
-package import Routing
+import Routing
 
 /// Another device on the line.
 struct Peer {
@@ -37,11 +37,12 @@ struct Peer {
     var askAgain: Uptime?
     var unanswered = 0
     var unreadable = 0
-    var events: TokenBucket?
+    var events: TokenBucket
     var values = 0
 
     init(_ record: DeviceRecord, limits: LinkLimits) {
         self.record = record
+        events = TokenBucket(every: Duration.seconds(1) / max(limits.eventsPerSecond, 1), burst: limits.eventBurst)
         open = RangeSet(record.missing, limit: limits.missingRanges)
         unknown = RangeSet(record.unknown, limit: limits.missingRanges)
     }
@@ -167,46 +168,6 @@ public struct RangeSet: Equatable, Sendable {
     }
 
     private func distance(_ pair: (Int, Int)) -> UInt64 { ranges[pair.1].after - ranges[pair.0].through }
-}
-
-/// Allows a number of things a second, and some at once.
-package struct TokenBucket {
-    private let perSecond: Double
-    private let burst: Double
-    private var tokens: Double
-    private var last: Uptime
-
-    package init(perSecond: Double, burst: Int, at uptime: Uptime) {
-        self.perSecond = perSecond
-        self.burst = Double(burst)
-        tokens = self.burst
-        last = uptime
-    }
-
-    private mutating func refill(at uptime: Uptime) {
-        let passed = Double(max(0, uptime.microseconds - last.microseconds)) / 1_000_000
-        tokens = min(burst, tokens + passed * perSecond)
-        last = uptime
-    }
-
-    package mutating func take(_ count: Int = 1, at uptime: Uptime) -> Bool {
-        refill(at: uptime)
-        guard tokens >= Double(count) else { return false }
-        tokens -= Double(count)
-        return true
-    }
-
-    /// How many can be taken now.
-    mutating func available(at uptime: Uptime) -> Int {
-        refill(at: uptime)
-        return Int(tokens)
-    }
-
-    /// The time until a number can be taken.
-    mutating func wait(for count: Int, at uptime: Uptime) -> Duration {
-        refill(at: uptime)
-        return .microseconds(Int64(max(0, Double(count) - tokens) / perSecond * 1_000_000) + 1)
-    }
 }
 
 /// The difference of two clocks: the smallest of those seen in the last five to ten minutes. The smallest has the least

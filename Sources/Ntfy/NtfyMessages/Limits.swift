@@ -1,3 +1,5 @@
+import Routing
+
 /// How fast a server is read, so that one that says more than anybody publishes takes neither this machine nor the
 /// turns of the other servers. What comes faster stays in the network.
 public struct ReadingLimit: Equatable, Sendable {
@@ -10,9 +12,8 @@ public struct ReadingLimit: Equatable, Sendable {
     /// A small piece of the stream costs as much as so many bytes.
     static let leastPiece = 1024
 
-    /// When the lines and the bytes that were read will be paid for.
-    private var linesPaid: Duration = .zero
-    private var bytesPaid: Duration = .zero
+    private var lineBucket = TokenBucket(every: Duration.seconds(1) / Self.linesPerSecond, burst: Self.lines)
+    private var byteBucket = TokenBucket(every: Duration.seconds(1) / Self.bytesPerSecond, burst: Self.bytes)
 
     public init() {}
 
@@ -24,16 +25,12 @@ public struct ReadingLimit: Equatable, Sendable {
     ///   - now: the time of a clock that never goes back.
     /// - Returns: how long to wait before the next piece is read.
     public mutating func read(lines: Int, bytes: Int, at now: Duration) -> Duration {
-        linesPaid = max(linesPaid, now) + .seconds(1) * lines / Self.linesPerSecond
-        bytesPaid = max(bytesPaid, now) + .seconds(1) * max(bytes, Self.leastPiece) / Self.bytesPerSecond
-        let lineDebt = linesPaid - now - .seconds(1) * Self.lines / Self.linesPerSecond
-        let byteDebt = bytesPaid - now - .seconds(1) * Self.bytes / Self.bytesPerSecond
-        return max(lineDebt, byteDebt, .zero)
+        max(lineBucket.spend(lines, at: now), byteBucket.spend(max(bytes, Self.leastPiece), at: now))
     }
 }
 
 /// Counts the lines of a connection that are not messages, empty ones among them. A server of ntfy says hardly any.
-public struct StrangeLines: Equatable, Sendable {
+public struct MalformedLines: Equatable, Sendable {
     /// So many are borne.
     public static let maximum = 20
     /// So many messages make up for one line that is none.
@@ -63,39 +60,29 @@ public struct RequestLimit: Equatable, Sendable {
     public static let burst = 60
     public static let interval: Duration = .seconds(5)
 
-    private let burst: Int
-    private let interval: Duration
-    /// When the bucket will be full.
-    private var full: Duration
+    private var bucket: TokenBucket
     /// The server has said not to come before.
-    private var closed: Duration
+    private var closed = Duration.zero
 
-    /// - Parameter now: the time of a clock that also runs while the machine sleeps.
-    public init(burst: Int = Self.burst, interval: Duration = Self.interval, at now: Duration) {
-        self.burst = burst
-        self.interval = interval
-        full = now
-        closed = now
+    public init(burst: Int = Self.burst, interval: Duration = Self.interval) {
+        bucket = TokenBucket(every: interval, burst: burst)
     }
 
     /// Takes a request.
     ///
+    /// - Parameter now: the time of a clock that also runs while the machine sleeps.
     /// - Returns: `nil` if it may be made now, else how long to wait before asking again.
     public mutating func take(at now: Duration) -> Duration? {
         if closed > now { return closed - now }
-        let start = max(full, now)
-        let wait = start + interval - now - interval * burst
-        guard wait <= .zero else { return wait }
-        full = start + interval
-        return nil
+        return bucket.take(at: now) ? nil : bucket.wait(at: now)
     }
 
     /// The server has refused a request: not before the time that it says, if it does, or else its bucket is empty.
     ///
     /// - Parameter pause: at most an hour is believed.
     public mutating func refused(at now: Duration, pause: Duration?) {
-        if pause == nil { full = max(full, now + interval * burst) }
-        closed = max(closed, now + min(max(pause ?? interval, .seconds(1)), .seconds(3600)))
+        if pause == nil { bucket.spend(bucket.available(at: now), at: now) }
+        closed = max(closed, now + min(max(pause ?? bucket.interval, .seconds(1)), .seconds(3600)))
     }
 }
 

@@ -5,7 +5,7 @@ import Testing
 
 struct RateLimitTests {
     @Test func aChattySensorIsSlowedDownAndCounted() {
-        var limit = RateLimit(at: Uptime(microseconds: 0))
+        var limit = RateLimit()
         var taken = 0
         var told: [Int] = []
         for millisecond in 0..<10_000 {

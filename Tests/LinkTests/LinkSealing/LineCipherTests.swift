@@ -1,10 +1,10 @@
 import Crypto
 import LinkSealing
-import Linking
 import Routing
 import Testing
 
 @testable import LinkSealing
+@testable import Linking
 
 /// What stands on the broker. The known messages were made with the Python package cryptography 48.
 struct LineCipherTests {

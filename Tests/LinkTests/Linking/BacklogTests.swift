@@ -1,6 +1,7 @@
-import Linking
 import Routing
 import Testing
+
+@testable import Linking
 
 /// What waits to be said, and what is too long for the broker.
 struct BacklogTests {

@@ -1,6 +1,7 @@
-import Linking
 import Routing
 import Testing
+
+@testable import Linking
 
 /// Rule 16 of docs/link.md: banners that wait for a screen elsewhere, or until the line has caught up.
 struct HoldTests {

@@ -1,6 +1,7 @@
-import Linking
 import Routing
 import Testing
+
+@testable import Linking
 
 /// A device that is new, or back: what was before it, what is missing, and what it has said itself.
 struct JoiningTests {

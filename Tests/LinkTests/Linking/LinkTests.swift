@@ -1,6 +1,7 @@
-import Linking
 import Routing
 import Testing
+
+@testable import Linking
 
 /// One device by itself, message by message.
 struct LinkTests {

@@ -1,9 +1,10 @@
-import Linking
 import NotifyJSON
 import NotifyTestSupport
 import NotifyText
 import Routing
 import Testing
+
+@testable import Linking
 
 struct MessageTests {
     static let device = Device("00112233445566778899aabbccddeeff")!

@@ -1,6 +1,7 @@
-import Linking
 import Routing
 import Testing
+
+@testable import Linking
 
 /// What is said waits for the slowest listener.
 struct PaceTests {

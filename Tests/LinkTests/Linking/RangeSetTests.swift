@@ -1,6 +1,7 @@
-import Linking
 import NotifyTestSupport
 import Testing
+
+@testable import Linking
 
 struct RangeSetTests {
     /// Against a set of numbers.

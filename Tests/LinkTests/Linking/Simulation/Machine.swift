@@ -1,6 +1,7 @@
-import Linking
 import NotifyTestSupport
 import Routing
+
+@testable import Linking
 
 /// What a bridge has on disk.
 struct BridgeDisk {

@@ -1,5 +1,6 @@
-import Linking
 import NotifyTestSupport
+
+@testable import Linking
 
 /// A broker, or a cluster of two nodes, as `reference/bridges.md` found them: every acknowledgement is given, and
 /// nothing is promised by it.

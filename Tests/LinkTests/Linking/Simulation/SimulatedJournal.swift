@@ -1,5 +1,6 @@
-import Linking
 import Routing
+
+@testable import Linking
 
 /// What a notifyd has on disk: a value, so that a backup and a cloned disk are copies of it. It knows as much of
 /// Router1 as a line uses: names over the whole journal, `Changes`, `ClaimNamed` with awaited names, `if-newer`, own

@@ -1,5 +1,6 @@
-import Linking
 import Routing
+
+@testable import Linking
 
 /// What must be so at the end, on all machines.
 extension Simulation {

@@ -1,6 +1,7 @@
-import Linking
 import NotifyTestSupport
 import Routing
+
+@testable import Linking
 
 /// What strangers and other members of a channel send, though it is not for them to say.
 extension Simulation {

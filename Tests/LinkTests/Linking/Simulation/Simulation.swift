@@ -1,6 +1,7 @@
-import Linking
 import NotifyTestSupport
 import Routing
+
+@testable import Linking
 
 /// What was not so at the end of a simulation, or on the way.
 struct Wreck: Error, CustomStringConvertible {
