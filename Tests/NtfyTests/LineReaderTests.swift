@@ -87,10 +87,10 @@ struct LineReaderTests {
     }
 
     @Test func aFewLinesThatAreNoMessagesAreBorne() {
-        var strange = StrangeLines()
-        strange.add(StrangeLines.maximum)
+        var strange = MalformedLines()
+        strange.add(MalformedLines.maximum)
         #expect(!strange.areTooMany)
-        for _ in 0..<StrangeLines.messagesForOne { strange.addMessage() }
+        for _ in 0..<MalformedLines.messagesForOne { strange.addMessage() }
         strange.add()
         #expect(!strange.areTooMany)
         strange.add()

@@ -20,7 +20,7 @@ struct OutgoingMessageTests {
 
     private func event(_ title: String = "New post", _ body: String = "by Jan") -> OutgoingMessage.Event {
         OutgoingMessage.Event(
-            topic: "/post/27", title: title, body: body, urgency: 2, source: "notifyd:0123", eventID: "77",
+            topic: try! Topic("/post/27"), title: title, body: body, urgency: 2, source: "notifyd:0123", eventID: "77",
             fields: [("from", "Jan"), ("click", "https://a")])
     }
 

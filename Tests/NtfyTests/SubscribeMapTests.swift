@@ -1,7 +1,8 @@
 import Mapping
-import NtfyMessages
 import Routing
 import Testing
+
+@testable import NtfyMessages
 
 struct SubscribeMapTests {
     private func map(_ topic: String = "/ntfy/{name}", title: String? = nil, body: String? = nil) throws -> SubscribeMap

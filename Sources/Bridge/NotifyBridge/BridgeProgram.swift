@@ -40,7 +40,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     }
 
     /// How long a bridge may take to stop; `TimeoutStopSec=` of its unit is longer.
-    private static var patience: Duration { .seconds(4) }
+    private static var stopTimeout: Duration { .seconds(4) }
 
     /// Runs until it is told to end. The main thread waits for signals, and does nothing else.
     func run() -> Never {
@@ -77,7 +77,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     private func stop() {
         manager.stopping()
         supervisor.stop()
-        loop.perform(after: Self.patience) { [logger] in
+        loop.perform(after: Self.stopTimeout) { [logger] in
             logger.warning("The bridge does not end in time; it is left as it is")
             StandardStreams.end(BridgeExit.success)
         }

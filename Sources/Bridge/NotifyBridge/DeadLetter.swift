@@ -12,7 +12,7 @@ public struct DeadLetter: Hashable, Sendable {
     /// The message; of a large one, only the first 256 KiB are kept.
     public var content: [UInt8]
 
-    public init(topic: String? = nil, origin: String, reason: String, content: [UInt8] = []) {
+    public init(topic: String? = nil, origin: String, reason: String = "", content: [UInt8] = []) {
         self.topic = topic
         self.origin = origin
         self.reason = reason
@@ -137,7 +137,7 @@ public final class DeadLetterWriter: Sendable {
     }
 
     private struct State: Sendable {
-        var patience: LetterPatience
+        var timeout: LetterTimeout
         /// Letters that wait.
         var waiting = 0
     }
@@ -154,9 +154,9 @@ public final class DeadLetterWriter: Sendable {
 
     init(
         _ store: BridgeStore, _ status: BridgeStatus, _ logger: Logger, _ loop: WorkLoop,
-        patience: LetterPatience = LetterPatience()
+        timeout: LetterTimeout = LetterTimeout()
     ) {
-        state = Locked(State(patience: patience))
+        state = Locked(State(timeout: timeout))
         self.store = store
         self.status = status
         self.logger = logger
@@ -202,17 +202,17 @@ public final class DeadLetterWriter: Sendable {
     /// - Parameter count: how many.
     package func wrote(_ count: Int, _ error: StoreError?) -> Result {
         guard let error else {
-            guard let lost = state.withLock({ $0.patience.succeeded() }) else { return .kept }
+            guard let lost = state.withLock({ $0.timeout.succeeded() }) else { return .kept }
             logger.notice("Dead letters are kept again", metadata: ["lost": "\(lost)"])
             show()
             return .kept
         }
         let (isFirst, before, waits, lost) = state.withLock { state in
-            let isFirst = !state.patience.isFailing
-            let before = state.patience.lost
+            let isFirst = !state.timeout.isFailing
+            let before = state.timeout.lost
             var waits = true
-            for _ in 0..<count { waits = state.patience.failed(at: .now) }
-            return (isFirst, before, waits, state.patience.lost)
+            for _ in 0..<count { waits = state.timeout.failed(at: .now) }
+            return (isFirst, before, waits, state.timeout.lost)
         }
         if isFirst {
             logger.error(
@@ -231,8 +231,8 @@ public final class DeadLetterWriter: Sendable {
     /// Takes note that letters were given up because too many wait for the disk.
     package func gaveUp(_ count: Int) {
         let lost = state.withLock { state in
-            state.patience.gaveUp(count)
-            return state.patience.lost
+            state.timeout.gaveUp(count)
+            return state.timeout.lost
         }
         logger.error("Dead letters are given up: too many wait for the disk", metadata: ["lost": "\(lost)"])
         show()
@@ -240,14 +240,14 @@ public final class DeadLetterWriter: Sendable {
 
     /// Reports what waits, and of what was given up.
     private func show() {
-        let (waiting, patience) = state.withLock { ($0.waiting, $0.patience) }
+        let (waiting, timeout) = state.withLock { ($0.waiting, $0.timeout) }
         var reasons: [String] = []
-        if patience.isFailing, waiting > 0 {
+        if timeout.isFailing, waiting > 0 {
             reasons.append("\(Self.messages(waiting)), not confirmed: the disk does not take dead letters yet")
         }
-        if patience.lost > 0 {
+        if timeout.lost > 0 {
             reasons.append(
-                "\(Self.messages(patience.lost)), without a dead letter: the disk takes nothing for too long")
+                "\(Self.messages(timeout.lost)), without a dead letter: the disk takes nothing for too long")
         }
         status.setLetters(reasons.isEmpty ? nil : reasons.joined(separator: "; "))
     }
@@ -261,7 +261,7 @@ public final class DeadLetterWriter: Sendable {
 ///
 /// The time counts for the disk and not for each letter: whoever sends rubbish at will can hold up other messages once
 /// for so long, and not again while the disk is full.
-struct LetterPatience: Sendable {
+struct LetterTimeout: Sendable {
     /// Whether the disk takes no letter.
     var isFailing: Bool { since != nil }
     /// Since when the disk takes no letter.
@@ -293,7 +293,7 @@ struct LetterPatience: Sendable {
     /// - Returns: how many were given up meanwhile; `nil` if the disk has taken all.
     mutating func succeeded() -> Int? {
         guard since != nil else { return nil }
-        defer { self = LetterPatience(limit) }
+        defer { self = LetterTimeout(limit) }
         return lost
     }
 }

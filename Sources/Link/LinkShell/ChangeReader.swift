@@ -55,13 +55,13 @@ final class ChangeReader: @unchecked Sendable {
     private var found: (after: UInt64, page: ChangesPage)?
     /// Those who have asked for what is awaited.
     private var readers: [Completion] = []
-    /// Cancels the timer that ends their patience, which begins with the first of them.
-    private var endPatience: (() -> Void)?
+    /// Cancels the timer that ends their timeout, which begins with the first of them.
+    private var endTimeout: (() -> Void)?
     /// Answers of calls of an earlier notifyd are passed over.
     private var life: UInt64 = 0
 
     /// A reader who asks although nothing was committed is not kept waiting.
-    private static let patience: Duration = .milliseconds(10)
+    private static let timeout: Duration = .milliseconds(10)
 
     /// - Parameter onRows: called when rows have come that the line has not asked for.
     init(_ source: ChangeSource, onRows: @escaping () -> Void) {
@@ -88,7 +88,7 @@ final class ChangeReader: @unchecked Sendable {
             deliver(found.page, after: number, limit, completion)
         } else if awaited == number {
             if readers.isEmpty {
-                endPatience = source.perform(Self.patience) { [weak self] in
+                endTimeout = source.perform(Self.timeout) { [weak self] in
                     guard let self else { return }
                     for completion in takeReaders() { call(after: number, limit: limit, completion) }
                 }
@@ -100,8 +100,8 @@ final class ChangeReader: @unchecked Sendable {
     }
 
     private func takeReaders() -> [Completion] {
-        endPatience?()
-        endPatience = nil
+        endTimeout?()
+        endTimeout = nil
         defer { readers = [] }
         return readers
     }

@@ -41,8 +41,8 @@ final class LineShell: @unchecked Sendable {
     private var cipher: LineCipher
     private(set) var condition = Condition()
     private(set) var roundTrip: Duration?
-    private var strangeMessages = StrangeMessages()
-    private var echoes = Echoes()
+    private var rejected = RejectedMessages()
+    private var ownMessages = RecentSet<Int>(capacity: 64)
 
     // The broker.
     var connection: BrokerConnection?
@@ -166,7 +166,7 @@ final class LineShell: @unchecked Sendable {
         let effects = link.handle(input, at: now)
         announcements.want(link.wantsAnnouncements)
         for effect in effects { perform(effect) }
-        strangeMessages.note(link.statistics, line: configuration.line, services.logger)
+        rejected.note(link.statistics, line: configuration.line, services.logger)
     }
 
     private func announced(_ notice: DaemonNotice) {
@@ -318,7 +318,7 @@ final class LineShell: @unchecked Sendable {
         guard let payload = try? message.map({ try cipher.seal($0, on: topic) }) ?? [] else { return }
         lastToken += 1
         tokens[lastToken] = (token, .now, payload.count)
-        if case .stream = address { echoes.said(payload) }
+        if case .stream = address { ownMessages.insert(payload.hashValue) }
         connection.publish(lastToken, topic: topic, payload: payload, isRetained: address.isRetained)
     }
 
@@ -376,7 +376,9 @@ final class LineShell: @unchecked Sendable {
         guard message.topic.hasPrefix(prefix),
             let address = Linking.Address(message.topic.dropFirst(prefix.count))
         else { return }
-        if case .stream(device) = address, let payload = message.payload, echoes.contains(payload) { return }
+        if case .stream(device) = address, let payload = message.payload, ownMessages.contains(payload.hashValue) {
+            return
+        }
         let content = message.payload.map { cipher.open($0, on: message.topic) } ?? .unopened
         lastToken += 1
         handle(

@@ -7,35 +7,21 @@ import Routing
 
 /// Sends events out for maps: the rows of the journal, in their order. On disk is the number of the last row that the
 /// broker has acknowledged.
-///
-/// Rows are read a page at a time, and only while the broker is there.
 final class MapSender: @unchecked Sendable {
     // Proof: everything but `init` runs on `loop`.
-
-    private struct Flight {
-        let number: UInt64
-        /// Messages that are not acknowledged.
-        var tokens: Set<UInt64>
-    }
 
     private let maps: [OutboundMap]
     private let services: BridgeServices
     private let loop: WorkLoop
-    private var observation: DaemonObservation?
-
+    private var work: Task<Void, Never>?
     private var connection: BrokerConnection?
-    /// Everything up to this number is dealt with; `nil` until it is known.
-    private var cursor: UInt64?
-    /// How far rows were read on this connection.
-    private var position: UInt64 = 0
-    private var flights: [Flight] = []
-    /// What was sent and not acknowledged, for dead letters.
-    private var letters: [UInt64: BusLetter] = [:]
-    private var lastToken: UInt64 = 0
-    /// Numbers the connections: answers for earlier ones are passed over.
+    /// Numbers the connections.
     private var life = 0
-    private var isReading = false
-    private var hasMore = true
+    /// What was sent and not acknowledged, by its token.
+    private var inFlight: [UInt64: BusLetter] = [:]
+    private var lastToken: UInt64 = 0
+    private var isStopped = false
+    private var waiter: CheckedContinuation<Void, Never>?
 
     private static let cursorKey = "map-cursor"
     private static let rowsPerPage: UInt32 = 50
@@ -51,142 +37,110 @@ final class MapSender: @unchecked Sendable {
     func connected(_ connection: BrokerConnection) {
         self.connection = connection
         life += 1
-        observation =
-            observation
-            ?? services.daemon.observe([.event]) { [weak self] notice in
-                switch notice {
-                case .appeared, .event: self?.changed()
-                case .vanished, .resolved, .removed, .attention, .action: break
-                }
-            }
-        begin(life)
+        work = work ?? loop.task { await self.run() }
+        wake()
     }
 
     func disconnected() {
         connection = nil
-        flights = []
-        letters = [:]
-        isReading = false
-        life += 1
+        inFlight = [:]
+        wake()
     }
 
     func stop() {
+        isStopped = true
+        work?.cancel()
         disconnected()
-        observation = nil
-    }
-
-    private func begin(_ life: Int) {
-        loop.task { [weak self, services] in
-            var number = try? await services.store.number(Self.cursorKey)
-            if number == nil, let newest = try? await services.daemon.newestChange() {
-                number = newest
-                try? await services.store.write([.put(Self.cursorKey, newest)])
-            }
-            guard let self else { return }
-            loop.perform { [number] in self.found(number, life) }
-        }
-    }
-
-    private func found(_ number: UInt64?, _ life: Int) {
-        guard life == self.life else { return }
-        guard let number else {
-            loop.perform(after: Self.pause) { [weak self] in
-                if let self, life == self.life { begin(life) }
-            }
-            return
-        }
-        cursor = max(cursor ?? 0, number)
-        position = cursor!
-        changed()
-    }
-
-    private func changed() {
-        hasMore = true
-        read()
-    }
-
-    // MARK: Rows
-
-    private func read() {
-        guard connection != nil, cursor != nil, hasMore, !isReading, flights.isEmpty else { return }
-        isReading = true
-        hasMore = false
-        services.daemon.submit(.changes(after: position, limit: Self.rowsPerPage)) { [weak self, life] answer in
-            self?.took(answer, life)
-        }
-    }
-
-    private func took(_ answer: DaemonAnswer, _ life: Int) {
-        guard life == self.life else { return }
-        isReading = false
-        guard let rows = answer.changes?.rows else {
-            loop.perform(after: Self.pause) { [weak self] in self?.changed() }
-            return
-        }
-        guard let last = rows.last else { return }
-        position = last.number
-        for row in rows { send(row) }
-        // Rows that say nothing may be read again after a restart.
-        if flights.isEmpty { cursor = position }
-        changed()
-    }
-
-    private func send(_ row: JournalChange) {
-        guard let connection, row.kind == "event", let event = OutboundMap.Event(row) else { return }
-        // What has expired while the broker was away is not new.
-        if let expires: Int64 = row.details["expires"]?.integer(), expires <= SystemClock.wall { return }
-        var tokens: Set<UInt64> = []
-        for map in maps where map.takes(event) {
-            var letter = BusLetter(topic: row.topic, origin: "map \(map.address)", reason: "")
-            do throws(MapError) {
-                letter.content = try map.message(for: event)
-            } catch {
-                letter.reason = error.description
-                lastToken += 1
-                tokens.insert(lastToken)
-                keep(letter) { [weak self, life, token = lastToken] in
-                    if let self, life == self.life { acknowledged(token) }
-                }
-                continue
-            }
-            letter.reason = "the broker does not take messages of \(letter.content.count) bytes"
-            lastToken += 1
-            letters[lastToken] = letter
-            tokens.insert(lastToken)
-            connection.publish(lastToken, topic: map.address, payload: letter.content, isRetained: map.isRetained)
-        }
-        if !tokens.isEmpty { flights.append(Flight(number: row.number, tokens: tokens)) }
     }
 
     func acknowledged(_ token: UInt64) {
-        letters[token] = nil
-        guard let index = flights.firstIndex(where: { $0.tokens.contains(token) }) else { return }
-        flights[index].tokens.remove(token)
-        var done: UInt64?
-        while let first = flights.first, first.tokens.isEmpty { done = flights.removeFirst().number }
-        guard let done else { return }
-        let number = flights.isEmpty ? position : done
-        cursor = number
-        services.store.write([.put(Self.cursorKey, number)]) { [logger = services.logger] error in
-            if let error { logger.error("The state cannot be written", metadata: ["error": "\(error)"]) }
-        }
-        if flights.isEmpty { read() }
+        inFlight[token] = nil
+        wake()
     }
 
     /// The broker never takes it.
     func refused(_ token: UInt64) {
-        guard let letter = letters[token] else { return acknowledged(token) }
-        keep(letter) { [weak self, life] in
-            if let self, life == self.life { acknowledged(token) }
+        if let letter = inFlight[token] { keep(letter, token) }
+    }
+
+    private func wake() {
+        waiter?.resume()
+        waiter = nil
+    }
+
+    // MARK: Rows
+
+    private func run() async {
+        while !isStopped {
+            do {
+                let cursor = try await services.cursor(Self.cursorKey)
+                for try await rows in services.daemon.changes(after: cursor, limit: Self.rowsPerPage) {
+                    await send(rows)
+                }
+            } catch {
+                if isStopped { return }
+                services.logger.error("The journal cannot be read", metadata: ["error": "\(error)"])
+            }
+            await loop.sleep(for: Self.pause)
         }
     }
 
-    /// - Parameter completion: runs on the loop when the letter is dealt with: the row counts as done only then.
-    private func keep(_ letter: BusLetter, _ completion: @escaping @Sendable () -> Void) {
+    /// Sends a page, and returns when the broker has acknowledged all of it. What a connection leaves open is sent
+    /// again on the next one.
+    private func send(_ rows: [JournalChange]) async {
+        var rest = rows[...]
+        while !rest.isEmpty, !isStopped {
+            if let connection {
+                let life = life
+                var tokens = rest.map { send($0, on: connection) }[...]
+                while life == self.life, self.connection != nil, !rest.isEmpty {
+                    let done = tokens.prefix { $0.allSatisfy { inFlight[$0] == nil } }
+                    // Rows that say nothing may be read again after a restart.
+                    if done.contains(where: { !$0.isEmpty }) { write(rest.prefix(done.count).last?.number ?? 0) }
+                    rest = rest.dropFirst(done.count)
+                    tokens = tokens.dropFirst(done.count)
+                    if !rest.isEmpty { await withCheckedContinuation { waiter = $0 } }
+                }
+            } else {
+                await withCheckedContinuation { waiter = $0 }
+            }
+        }
+    }
+
+    /// - Returns: the tokens of its messages.
+    private func send(_ row: JournalChange, on connection: BrokerConnection) -> [UInt64] {
+        guard row.kind == "event", let event = OutboundMap.Event(row) else { return [] }
+        // What has expired while the broker was away is not new.
+        if let expires: Int64 = row.details["expires"]?.integer(), expires <= SystemClock.wall { return [] }
+        return maps.filter { $0.takes(event) }.map { map in
+            lastToken += 1
+            var letter = BusLetter(topic: row.topic, origin: "map \(map.address)")
+            do throws(MapError) {
+                letter.content = try map.message(for: event)
+                letter.reason = "the broker does not take messages of \(letter.content.count) bytes"
+                inFlight[lastToken] = letter
+                connection.publish(lastToken, topic: map.address, payload: letter.content, isRetained: map.isRetained)
+            } catch {
+                letter.reason = error.description
+                inFlight[lastToken] = letter
+                keep(letter, lastToken)
+            }
+            return lastToken
+        }
+    }
+
+    private func write(_ cursor: UInt64) {
+        services.store.write([.put(Self.cursorKey, cursor)]) { [logger = services.logger] error in
+            if let error { logger.error("The state cannot be written", metadata: ["error": "\(error)"]) }
+        }
+    }
+
+    /// The row counts as done when its dead letter is kept.
+    private func keep(_ letter: BusLetter, _ token: UInt64) {
         services.logger.warning(
             "An event cannot be sent out", metadata: ["map": "\(letter.origin)", "error": "\(letter.reason)"])
-        loop.task { [services, loop] in
-            if (try? await services.deadLetters.keep(letter)) != nil { loop.perform(completion) }
+        loop.task { [services] in
+            if (try? await services.deadLetters.keep(letter)) != nil { self.acknowledged(token) }
         }
     }
 }

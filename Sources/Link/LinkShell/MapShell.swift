@@ -58,7 +58,7 @@ final class MapShell: @unchecked Sendable {
         self.loop = loop
         self.onChange = onChange
         client = cipher.clientID(line: "map")
-        limits = settings.maps.inbound.map { _ in RateLimit(at: Uptime(microseconds: Clock.boottime())) }
+        limits = settings.maps.inbound.map { _ in RateLimit() }
         if !settings.maps.outbound.isEmpty {
             sender = MapSender(settings.maps.outbound, services: services, loop: loop)
         }

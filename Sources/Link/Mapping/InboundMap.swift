@@ -139,10 +139,6 @@ public struct MappedEvent: Equatable, Sendable {
     /// It takes the place of the earlier event with the same text.
     public var collapse: String?
     public var urgency: UInt8?
-
-    public init(topic: Topic) {
-        self.topic = topic
-    }
 }
 
 extension String {

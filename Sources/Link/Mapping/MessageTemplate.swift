@@ -92,6 +92,35 @@ public struct MessageTemplate: Equatable, Sendable {
         return parts
     }
 
+    /// Names that are not known, each as it is written, in their order.
+    ///
+    /// - Parameters:
+    ///   - known: with their members, such as `state.value`.
+    ///   - open: below these everything is known, also in a section.
+    public func unknownNames(known: [String], open: Set<String>) -> [String] {
+        var unknown: [String] = []
+        func check(_ name: [String]) {
+            let text = name.joined(separator: ".")
+            let isKnown =
+                name.first.map { open.contains($0) } ?? true || known.contains(text)
+                || known.contains { $0.hasPrefix(text + ".") }
+            if !isKnown, !unknown.contains(text) { unknown.append(text) }
+        }
+        func visit(_ parts: [Part], isOpen: Bool) {
+            for part in parts {
+                switch part {
+                case .text: break
+                case .value(let name): if !isOpen { check(name) }
+                case .section(let name, let isInverted, let parts):
+                    if !isOpen { check(name) }
+                    visit(parts, isOpen: isOpen || !isInverted && name.first.map { open.contains($0) } ?? false)
+                }
+            }
+        }
+        visit(parts, isOpen: false)
+        return unknown
+    }
+
     // MARK: Rendering
 
     /// - Returns: the text with the values of an object; a name without a value is nothing.

@@ -42,8 +42,8 @@ public struct OutboundMap: Equatable, Sendable {
         public var fields: [(name: String, value: String)]
 
         public init(
-            topic: Topic, title: String, body: String, published: Int64, urgency: UInt8?, source: String,
-            eventID: String, via: String, fields: [(name: String, value: String)] = []
+            topic: Topic, title: String, body: String, published: Int64 = 0, urgency: UInt8? = nil, source: String,
+            eventID: String, via: String = "", fields: [(name: String, value: String)] = []
         ) {
             self.topic = topic
             self.title = title

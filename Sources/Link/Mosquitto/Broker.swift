@@ -95,7 +95,7 @@ package struct ConnectionOptions: Sendable {
     /// The longest silence between two packets.
     package var keepalive: Duration = .seconds(60)
     /// How long the broker may take to accept the connection, and to acknowledge a message.
-    package var patience: Duration = .seconds(30)
+    package var timeout: Duration = .seconds(30)
     /// Whether the session that there is ends, and none is kept.
     package var isClean = false
     /// How long a session without a connection is kept; MQTT 5 only.
@@ -140,13 +140,7 @@ package struct BrokerMessage: Equatable, Sendable {
     /// `nil` if it is longer than ``ConnectionOptions/maximumPayload``.
     package var payload: [UInt8]?
     /// Whether the broker had kept it.
-    package var isRetained: Bool
-
-    package init(topic: String, payload: [UInt8]?, isRetained: Bool = false) {
-        self.topic = topic
-        self.payload = payload
-        self.isRetained = isRetained
-    }
+    package var isRetained = false
 }
 
 /// What happens on a connection, in order.

@@ -104,7 +104,7 @@ final class ConnectionLoop: @unchecked Sendable {
         asleep = options.asleep()
         lastSent = begin
         lastHeard = begin
-        deadline = begin + options.patience.microseconds
+        deadline = begin + options.timeout.microseconds
         onOwnThread { [self, version] in
             let result = opening(version)
             loop.perform { self.opened(result) }
@@ -304,7 +304,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let pausedUntil { moments.append(pausedUntil) }
         if let confirmBy { moments.append(confirmBy) }
         if let keptEnd { moments.append(keptEnd) }
-        if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.patience.microseconds) }
+        if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.timeout.microseconds) }
         let next = max(moments.min()!, now + 1000)
         if let armed, armed <= next { return }
         armed = next
@@ -318,7 +318,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let deadline, deadline <= now {
             end = end ?? (isFlushing ? .asked : ConnectionEnd(.unavailable, "the broker does not answer"))
         }
-        if !sent.isEmpty, lastHeard + options.patience.microseconds <= now, pausedUntil == nil, unconfirmed == 0 {
+        if !sent.isEmpty, lastHeard + options.timeout.microseconds <= now, pausedUntil == nil, unconfirmed == 0 {
             end = end ?? ConnectionEnd(.unavailable, "the broker does not acknowledge messages")
         }
         if let confirmBy, confirmBy <= now {

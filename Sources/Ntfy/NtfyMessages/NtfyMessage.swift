@@ -27,13 +27,6 @@ public struct NtfyMessage: Equatable, Sendable {
         public var type: String?
         public var size: Int64?
         public var url: String
-
-        public init(name: String, type: String?, size: Int64?, url: String) {
-            self.name = name
-            self.type = type
-            self.size = size
-            self.url = url
-        }
     }
 
     public var event: Event

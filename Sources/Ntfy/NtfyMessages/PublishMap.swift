@@ -75,43 +75,7 @@ public struct PublishMap: Equatable, Sendable {
 
 /// An event as a message for a server: the JSON of [ntfy, "Publish as JSON"](https://docs.ntfy.sh/publish/#publish-as-json).
 public struct OutgoingMessage: Equatable, Sendable {
-    /// An event, as far as others hear of it.
-    public struct Event: Sendable {
-        public var topic: String
-        public var title: String
-        public var body: String
-        /// Microseconds since the epoch.
-        public var published: Int64
-        public var urgency: UInt8?
-        public var source: String
-        public var eventID: String
-        /// Fields as text.
-        public var fields: [(name: String, value: String)]
-
-        public init(
-            topic: String, title: String, body: String, published: Int64 = 0, urgency: UInt8? = nil,
-            source: String, eventID: String, fields: [(name: String, value: String)] = []
-        ) {
-            self.topic = topic
-            self.title = title
-            self.body = body
-            self.published = published
-            self.urgency = urgency
-            self.source = source
-            self.eventID = eventID
-            self.fields = fields
-        }
-
-        /// What texts can name.
-        fileprivate var values: JSON {
-            let members: [JSON.Member] = [
-                ("topic", .string(topic)), ("title", .string(title)), ("body", .string(body)),
-                ("published", .integer(published)), ("source", .string(source)), ("event-id", .string(eventID)),
-            ]
-            let others = fields.filter { field in !members.contains { $0.0.hasBytes(of: field.name) } }
-            return .object(members + others.map { ($0.name, .string($0.value)) })
-        }
-    }
+    public typealias Event = OutboundMap.Event
 
     /// What a server takes as a message, in bytes; a longer one becomes an attachment.
     public static let maximumMessage = 4096
@@ -129,7 +93,7 @@ public struct OutgoingMessage: Equatable, Sendable {
         var title = try Self.text(map.title, values, or: event.title).cut(toBytes: Self.maximumTitle)
         var text = try Self.text(map.message, values, or: event.body)
         // ntfy writes "triggered" for nothing.
-        if text.isBlank { (title, text) = ("", title.isBlank ? event.topic : title) }
+        if text.isBlank { (title, text) = ("", title.isBlank ? event.topic.description : title) }
         let click = event.fields.first { $0.name == NtfyEvent.clickField }?.value
         var limit = Self.maximumMessage
         while true {
@@ -164,6 +128,18 @@ public struct OutgoingMessage: Equatable, Sendable {
         case nil, 1: 3
         default: 5
         }
+    }
+}
+
+extension OutboundMap.Event {
+    /// What texts can name.
+    fileprivate var values: JSON {
+        let members: [JSON.Member] = [
+            ("topic", .string(topic.description)), ("title", .string(title)), ("body", .string(body)),
+            ("published", .integer(published)), ("source", .string(source)), ("event-id", .string(eventID)),
+        ]
+        let others = fields.filter { field in !members.contains { $0.0.hasBytes(of: field.name) } }
+        return .object(members + others.map { ($0.name, .string($0.value)) })
     }
 }
 

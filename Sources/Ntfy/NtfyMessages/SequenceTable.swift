@@ -250,8 +250,8 @@ public struct SentTable: Equatable, Sendable {
 
 /// Messages that notifyd is asked to take, several at once, in the order in which they came. The cursor follows what is
 /// done without a gap: what is still under way is asked for again after a crash.
-public struct Flights: Sendable {
-    private struct Flight: Sendable {
+public struct InFlight: Sendable {
+    private struct Message: Sendable {
         let ticket: UInt64
         let key: SequenceTable.Key
         let time: Int64
@@ -261,23 +261,23 @@ public struct Flights: Sendable {
     /// So many are under way at most.
     public static let maximum = 16
 
-    private var flights: [Flight] = []
+    private var messages: [Message] = []
     private var last: UInt64 = 0
 
     public init() {}
 
-    public var isEmpty: Bool { flights.isEmpty }
+    public var isEmpty: Bool { messages.isEmpty }
 
     /// The number of the last message that has come.
     public var lastTicket: UInt64 { last }
 
     /// Whether everything up to a number is done.
-    public func isDone(upTo ticket: UInt64) -> Bool { flights.first.map { $0.ticket > ticket } ?? true }
+    public func isDone(upTo ticket: UInt64) -> Bool { messages.first.map { $0.ticket > ticket } ?? true }
 
     /// The numbers of messages of the same sequence that came before and are not done.
     public func earlier(_ ticket: UInt64) -> [UInt64] {
-        guard let key = flights.first(where: { $0.ticket == ticket })?.key else { return [] }
-        return flights.filter { !$0.isDone && $0.ticket < ticket && $0.key == key }.map(\.ticket)
+        guard let key = messages.first(where: { $0.ticket == ticket })?.key else { return [] }
+        return messages.filter { !$0.isDone && $0.ticket < ticket && $0.key == key }.map(\.ticket)
     }
 
     /// A message has come.
@@ -286,7 +286,7 @@ public struct Flights: Sendable {
     public mutating func begin(_ message: NtfyMessage) -> UInt64 {
         last += 1
         let key = SequenceTable.Key(topic: message.topic, sequence: message.sequence)
-        flights.append(Flight(ticket: last, key: key, time: message.time))
+        messages.append(Message(ticket: last, key: key, time: message.time))
         return last
     }
 
@@ -294,11 +294,11 @@ public struct Flights: Sendable {
     ///
     /// - Returns: the newest time of what is done now without a gap; `nil` if something before it is not.
     public mutating func end(_ ticket: UInt64) -> Int64? {
-        guard let index = flights.firstIndex(where: { $0.ticket == ticket }) else { return nil }
-        flights[index].isDone = true
-        let done = flights.prefix { $0.isDone }
+        guard let index = messages.firstIndex(where: { $0.ticket == ticket }) else { return nil }
+        messages[index].isDone = true
+        let done = messages.prefix { $0.isDone }
         let newest = done.map(\.time).max()
-        flights.removeFirst(done.count)
+        messages.removeFirst(done.count)
         return newest
     }
 }

@@ -114,12 +114,7 @@ struct ButtonRequests: Sendable {
         }
         // The path and the headers may have secrets.
         var metadata: Logger.Metadata = ["event": "\(event)", "host": "\(AddressHost.host(of: url))"]
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.decompression = .disabled
-        configuration.httpVersion = .http1Only
-        configuration.limitInformational()
-        configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
-        configuration.connectionPool.retryConnectionEstablishment = false
+        let configuration = HTTPClient.Configuration.cautious(connect: Self.timeout, read: Self.timeout)
         let http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
         var isDone = false
         do {

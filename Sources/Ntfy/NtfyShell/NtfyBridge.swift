@@ -54,47 +54,47 @@ public struct NtfyBridge: Bridge {
         let pictures = makePictures(on: group)
         try await withThrowingTaskGroup { tasks in
             tasks.addTask { try await buttons.run() }
-            var outlets: [Outlet] = []
+            var senders: [Sender] = []
             for client in clients {
                 let server = client.settings
-                let outlet = server.tells ? Outlet(client, services, board) : nil
-                if let outlet {
-                    if !server.outbound.isEmpty { outlets.append(outlet) }
+                let sender = server.tells ? Sender(client, services, board) : nil
+                if let sender {
+                    if !server.outbound.isEmpty { senders.append(sender) }
                     board.add(server.address.name, .outbound)
-                    tasks.addTask { try await outlet.run() }
+                    tasks.addTask { try await sender.run() }
                 }
                 guard !server.topics.isEmpty else { continue }
                 board.add(server.address.name, .inbound)
-                let intake = Intake(server, services, pictures: pictures) { await outlet?.ended($0) }
+                let receiver = Receiver(server, services, pictures: pictures) { await sender?.ended($0) }
                 let subscription = Subscription(
-                    client: client, intake: intake, access: TopicAccess(client, services.status), board: board,
+                    client: client, receiver: receiver, access: TopicAccess(client, services.status), board: board,
                     loop: services.loop, logger: services.logger)
                 tasks.addTask {
                     try await withTaskCancellationHandler {
                         try await subscription.run()
                     } onCancel: {
-                        services.loop.task { await intake.stop() }
+                        services.loop.task { await receiver.stop() }
                     }
                 }
             }
-            services.export(Self.interface(of: outlets))
+            services.export(Self.interface(of: senders))
             // The first error ends the others, too; `waitForAll` would wait for them.
             while try await tasks.next() != nil {}
         }
     }
 
     /// For `notifyctl why`. systemd/org.notifyd.Ntfy1.xml is its contract.
-    private static func interface(of outlets: [Outlet]) -> BridgeInterface {
+    private static func interface(of senders: [Sender]) -> BridgeInterface {
         let told = BridgeMethod("Told", in: [("source", "s"), ("event-id", "s")], out: [("told", "a(ssx)")]) {
             arguments in
             var told: [BusValue] = []
-            for outlet in outlets {
-                told += await outlet.told(
+            for sender in senders {
+                told += await sender.told(
                     source: arguments[0].string ?? "", eventID: arguments[1].string ?? "")
             }
             return [.array(told, of: .structure([.string, .string, .int64]))]
         }
-        return BridgeInterface("org.notifyd.Ntfy1", outlets.isEmpty ? [] : [told])
+        return BridgeInterface("org.notifyd.Ntfy1", senders.isEmpty ? [] : [told])
     }
 
     /// - Returns: `nil` if no map wants pictures, or they cannot be kept, which is a problem of the bridge then.

@@ -18,9 +18,9 @@ struct Opener: Sendable {
     var copyCommands = [["/usr/bin/wl-copy"], ["/usr/bin/xclip", "-selection", "clipboard"]]
 
     /// A program that has not failed for so long has opened the address, and may be the browser itself.
-    private static let patience: Duration = .seconds(10)
+    private static let timeout: Duration = .seconds(10)
     /// How long the user may choose a program.
-    private static let portalPatience: Duration = .seconds(300)
+    private static let portalTimeout: Duration = .seconds(300)
 
     /// - Returns: whether it is opened, as far as that can be known. Why not is in the log.
     func open(_ address: String) async -> Bool {
@@ -28,7 +28,7 @@ struct Opener: Sendable {
             logger.notice("An address of a message is of a kind that is not opened")
             return false
         }
-        switch await PortalOpening(bus: bus).open(address, patience: Self.portalPatience) {
+        switch await PortalOpening(bus: bus).open(address, timeout: Self.portalTimeout) {
         case .opened: return true
         case .cancelled:
             logger.info("An address was not opened: the user has cancelled it")
@@ -45,7 +45,7 @@ struct Opener: Sendable {
             logger.warning("An address cannot be opened: there is neither a desktop portal nor \(program)")
             return false
         }
-        switch await OpeningUnit(bus: bus, program: program, arguments: [address]).run(patience: Self.patience) {
+        switch await OpeningUnit(bus: bus, program: program, arguments: [address]).run(timeout: Self.timeout) {
         case .opened: return true
         case .failed:
             // Its log has what it has said.
@@ -62,7 +62,7 @@ struct Opener: Sendable {
     func copy(_ text: String) async -> Bool {
         for command in copyCommands {
             let unit = OpeningUnit(bus: bus, program: command[0], arguments: Array(command.dropFirst()), input: text)
-            if case .opened = await unit.run(patience: Self.patience) { return true }
+            if case .opened = await unit.run(timeout: Self.timeout) { return true }
         }
         logger.warning(
             "A text cannot be copied: that needs wl-clipboard or xclip, and the service manager, which knows the display"
@@ -79,7 +79,7 @@ struct Opener: Sendable {
             logger.warning("An address cannot be opened", metadata: ["error": "\(error)"])
             return false
         }
-        guard let exit = await child.waitForExit(within: Self.patience) else { return true }
+        guard let exit = await child.waitForExit(within: Self.timeout) else { return true }
         if exit == .code(0) { return true }
         logger.warning("An address cannot be opened", metadata: ["error": "xdg-open ended with \(exit)"])
         return false
@@ -109,7 +109,7 @@ struct OpeningUnit: Sendable {
     private static let manager = "org.freedesktop.systemd1"
     private static let path = "/org/freedesktop/systemd1"
 
-    func run(patience: Duration) async -> Result {
+    func run(timeout: Duration) async -> Result {
         let (ends, continuation) = AsyncStream.makeStream(of: (job: String, result: String).self)
         let connection: Connection
         do throws(NotifyError) {
@@ -139,7 +139,7 @@ struct OpeningUnit: Sendable {
                 return .opened
             }
             group.addTask {
-                await connection.loop.sleep(for: patience)
+                await connection.loop.sleep(for: timeout)
                 return .opened
             }
             defer { group.cancelAll() }
@@ -209,8 +209,8 @@ struct PortalOpening {
         let code: UInt32?
     }
 
-    /// - Parameter patience: how long the user may take for an answer, if the portal asks for a program.
-    func open(_ address: String, patience: Duration) async -> Result {
+    /// - Parameter timeout: how long the user may take for an answer, if the portal asks for a program.
+    func open(_ address: String, timeout: Duration) async -> Result {
         let (responses, continuation) = AsyncStream.makeStream(
             of: Response.self, bufferingPolicy: .bufferingNewest(64))
         let connection: Connection
@@ -232,7 +232,7 @@ struct PortalOpening {
         } catch {
             return .noPortal
         }
-        let alarm = connection.loop.perform(after: patience) { continuation.finish() }
+        let alarm = connection.loop.perform(after: timeout) { continuation.finish() }
         defer {
             alarm.cancel()
             connection.close()

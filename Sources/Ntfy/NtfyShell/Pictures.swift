@@ -22,7 +22,7 @@ struct Pictures: Sendable {
 
     static let maximumBytes = 256 << 10
     /// The event waits for each address of its picture; not longer than this.
-    static let patience: Duration = .seconds(4)
+    static let overallTimeout: Duration = .seconds(4)
     private static let timeout = TimeAmount.seconds(3)
 
     init(on group: any EventLoopGroup, _ loop: WorkLoop, logger: Logger) throws(PictureFolder.Failure) {
@@ -35,7 +35,7 @@ struct Pictures: Sendable {
     /// - Returns: the path of a file with the attachment, if it is a picture, or the icon of a message.
     func fetch(for message: NtfyMessage, from server: NtfySettings.Server) async -> String? {
         for url in Self.addresses(of: message) {
-            switch await within(Self.patience, { await fetch(url, server) }) ?? .refused("it takes too long") {
+            switch await within(Self.overallTimeout, { await fetch(url, server) }) ?? .refused("it takes too long") {
             case .refused(let reason):
                 // The path may have secrets.
                 logger.info(
@@ -72,11 +72,8 @@ struct Pictures: Sendable {
     private func fetch(_ url: String, _ server: NtfySettings.Server) async -> Fetched {
         guard url.utf8.count <= 2048 else { return .refused("its address is longer than 2048 bytes") }
         guard let target = Self.origin(of: url) else { return .refused("its address is not one of http or https") }
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        configuration.decompression = .disabled
-        configuration.httpVersion = .http1Only
-        configuration.limitInformational()
-        configuration.timeout = HTTPClient.Configuration.Timeout(connect: Self.timeout, read: Self.timeout)
+        var configuration = HTTPClient.Configuration.cautious(connect: Self.timeout, read: Self.timeout)
+        configuration.connectionPool.retryConnectionEstablishment = true
         if target.host == server.address.host, target.port == server.address.port {
             if let authorities = server.trustedAuthorities {
                 var tls = TLSConfiguration.makeClientConfiguration()

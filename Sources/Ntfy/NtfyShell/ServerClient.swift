@@ -19,9 +19,9 @@ final class ServerClient: Sendable {
     private let pace = ServerPace()
 
     /// How long a server may take for the head of its answer.
-    private static let patience = TimeAmount.seconds(30)
+    private static let timeout = TimeAmount.seconds(30)
     /// How long an answer that is read whole may take.
-    private static let answerPatience: Duration = .seconds(60)
+    private static let answerTimeout: Duration = .seconds(60)
     /// Bytes of an answer that is shown to people.
     private static let shownAnswer = 1024
     /// Bytes of an answer that is read whole.
@@ -30,15 +30,9 @@ final class ServerClient: Sendable {
     init(_ settings: NtfySettings.Server, on group: any EventLoopGroup, _ loop: WorkLoop) throws {
         self.settings = settings
         self.loop = loop
-        limit = Locked(RequestLimit(at: .zero))
-        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
-        // Nothing is decompressed, so that a small answer cannot become a large one.
-        configuration.decompression = .disabled
-        configuration.httpVersion = .http1Only
-        configuration.limitInformational()
-        configuration.timeout = HTTPClient.Configuration.Timeout(
+        limit = Locked(RequestLimit())
+        var configuration = HTTPClient.Configuration.cautious(
             connect: .seconds(15), read: .microseconds(settings.silence.microseconds), write: .seconds(60))
-        configuration.connectionPool.retryConnectionEstablishment = false
         if let authorities = settings.authorities {
             var tls = TLSConfiguration.makeClientConfiguration()
             tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authorities))
@@ -104,7 +98,7 @@ final class ServerClient: Sendable {
     private func whole(_ response: HTTPClientResponse) async throws -> [UInt8] {
         try await Self.translating {
             var bytes: [UInt8] = []
-            let deadline = ContinuousClock.now + Self.answerPatience
+            let deadline = ContinuousClock.now + Self.answerTimeout
             for try await part in response.body {
                 bytes += part.readableBytesView
                 guard bytes.count <= Self.maximumAnswer, deadline > .now else {
@@ -154,7 +148,7 @@ final class ServerClient: Sendable {
 
     private func answer(to request: HTTPClientRequest) async throws -> HTTPClientResponse {
         let response = try await Self.translating { [http] in
-            try await http.execute(request, deadline: .now() + Self.patience)
+            try await http.execute(request, deadline: .now() + Self.timeout)
         }
         guard response.status != .ok else { return response }
         var failure = Self.failure(of: response)
@@ -304,7 +298,7 @@ struct ServerLines {
     private var isKnown = false
 
     /// A line takes at most so long.
-    private static let patience: Duration = .seconds(300)
+    private static let timeout: Duration = .seconds(300)
 
     fileprivate init(_ answer: ServerAnswer) {
         iterator = answer.body.makeAsyncIterator()
@@ -338,7 +332,7 @@ struct ServerLines {
             try check(first)
             lastLine = .now
         }
-        guard ContinuousClock.now - lastLine < Self.patience else {
+        guard ContinuousClock.now - lastLine < Self.timeout else {
             throw ServerFailure.away("it has said nothing whole for too long")
         }
         return piece
@@ -395,14 +389,22 @@ final class InformationalLimit: ChannelInboundHandler {
 }
 
 extension HTTPClient.Configuration {
-    /// Ends connections that say nothing but informational answers.
-    mutating func limitInformational() {
-        http1_1ConnectionDebugInitializer = { channel in
+    /// For servers that may do anything: nothing is followed and nothing decompressed, so that a small answer cannot
+    /// become a large one.
+    static func cautious(connect: TimeAmount, read: TimeAmount, write: TimeAmount? = nil) -> HTTPClient.Configuration {
+        var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
+        configuration.decompression = .disabled
+        configuration.httpVersion = .http1Only
+        configuration.timeout = Timeout(connect: connect, read: read)
+        configuration.timeout.write = write
+        configuration.connectionPool.retryConnectionEstablishment = false
+        configuration.http1_1ConnectionDebugInitializer = { channel in
             channel.eventLoop.submit {
                 let pipeline = channel.pipeline.syncOperations
                 let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
                 try pipeline.addHandler(InformationalLimit(), position: .after(decoder))
             }
         }
+        return configuration
     }
 }

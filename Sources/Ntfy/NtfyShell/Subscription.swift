@@ -7,7 +7,7 @@ import NtfyMessages
 /// miss.
 struct Subscription: Sendable {
     let client: ServerClient
-    let intake: Intake
+    let receiver: Receiver
     let access: TopicAccess
     let board: StatusBoard
     let loop: WorkLoop
@@ -27,14 +27,14 @@ struct Subscription: Sendable {
     /// later.
     private static let sweepDelay: Duration = .seconds(2)
     /// An answer that is not a stream ends within this time.
-    private static let pollPatience: Duration = .seconds(300)
+    private static let pollTimeout: Duration = .seconds(300)
     /// A connection that lives so long was a good one.
     private static let goodTime: Duration = .seconds(10)
     /// A server that was rude, and says nothing wrong for so long, is not rude any more.
     private static let politeTime: Duration = .seconds(60)
 
     func run() async throws {
-        try await intake.begin()
+        try await receiver.begin()
         var backoff = Backoff()
         // What only a person can mend is not tried often.
         var slow = Backoff(from: .seconds(60))
@@ -72,7 +72,7 @@ struct Subscription: Sendable {
 
     /// - Returns: `false` if it is to be connected again at once, because topics may be read now that were refused.
     private func listen() async throws -> Bool {
-        let since = await intake.since.map { "\($0)" } ?? "none"
+        let since = await receiver.since.map { "\($0)" } ?? "none"
         let (answer, topics) = try await access.open(query: "since=\(since)")
         return try await withThrowingTaskGroup { group in
             group.addTask {
@@ -126,29 +126,29 @@ struct Subscription: Sendable {
     /// - Parameter deadline: when it has to end; `nil` for a stream.
     private func take(
         _ answer: ServerAnswer, until deadline: ContinuousClock.Instant? = nil,
-        _ handle: (Intake.Next) async -> Void = { _ in }
+        _ handle: (Receiver.Next) async -> Void = { _ in }
     ) async throws {
         var lines = answer.lines
-        var strange = StrangeLines()
+        var malformed = MalformedLines()
         while let piece = try await lines.next() {
-            strange.add(piece.empty)
-            try check(strange)
+            malformed.add(piece.empty)
+            try check(malformed)
             for line in piece.lines {
                 do {
-                    await handle(try await intake.take(line))
-                    strange.addMessage()
+                    await handle(try await receiver.take(line))
+                    malformed.addMessage()
                 } catch is NtfyError {
-                    strange.add()
-                    try check(strange)
+                    malformed.add()
+                    try check(malformed)
                 }
             }
-            for beginning in piece.beginnings { await intake.droppedLine(beginning) }
+            for beginning in piece.beginnings { await receiver.droppedLine(beginning) }
             if let deadline, deadline < .now { throw ServerFailure.rude("an answer of it has no end") }
         }
     }
 
-    private func check(_ strange: StrangeLines) throws {
-        guard strange.areTooMany else { return }
+    private func check(_ malformed: MalformedLines) throws {
+        guard malformed.areTooMany else { return }
         throw ServerFailure.rude("much of what it says is not a message; is 'url' a server of ntfy?")
     }
 
@@ -157,7 +157,7 @@ struct Subscription: Sendable {
         guard since != "none", (try? await loop.pause(for: Self.sweepDelay)) != nil else { return }
         var backoff = Backoff()
         while !Task.isCancelled {
-            if await poll(topics, "poll=1&since=\(since)") { return await intake.swept() }
+            if await poll(topics, "poll=1&since=\(since)") { return await receiver.swept() }
             await loop.sleep(for: backoff.next())
         }
     }
@@ -167,7 +167,7 @@ struct Subscription: Sendable {
     private func poll(_ topics: String, _ query: String) async -> Bool {
         do {
             try await client.waitForTurn()
-            try await take(try await client.messages(of: topics, query: query), until: .now + Self.pollPatience)
+            try await take(try await client.messages(of: topics, query: query), until: .now + Self.pollTimeout)
             return true
         } catch {
             logger.debug("A sweep has failed", metadata: ["server": "\(name)"])

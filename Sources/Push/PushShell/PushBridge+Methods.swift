@@ -8,7 +8,7 @@ import Routing
 extension PushBridge {
     private static let interface = "org.notifyd.Push1"
     /// How long a command waits for the address.
-    private static let patience = Duration.seconds(20)
+    private static let timeout = Duration.seconds(20)
 
     func exportMethods() {
         services.export(
@@ -94,7 +94,7 @@ extension PushBridge {
 
     /// Until it has an address, or it is known why not.
     private func waitForAddress(_ token: String) async {
-        let alarm = services.loop.perform(after: Self.patience) { [weak self, services] in
+        let alarm = services.loop.perform(after: Self.timeout) { [weak self, services] in
             services.loop.task { [weak self] in await self?.endWait(for: token) }
         }
         await withCheckedContinuation { waiters[token, default: []].append($0) }

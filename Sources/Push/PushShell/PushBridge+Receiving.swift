@@ -106,10 +106,10 @@ extension PushBridge {
             guard let made = try endpoint.publication(of: push, settings) else { return call.done() }
             publication = made
         } catch {
-            return confirm(call, afterBurying: error, endpoint)
+            return confirm(call, afterKeeping: error, endpoint)
         }
-        let number = spool.nextNumber()
-        guard spool.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, number, call) }
+        let number = queue.nextNumber()
+        guard queue.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, number, call) }
         underWay += 1
         services.daemon.submit(publication) { [loop = services.loop] answer in
             if answer.isDone { call.done() }
@@ -125,8 +125,7 @@ extension PushBridge {
         case .done: break
         case .refusedForNow: await keepForLater(push, number, call)
         case .refused(let error):
-            confirm(
-                call, afterBurying: PushRefusal("\(error)", (try? endpoint.keys.open(push.message)) ?? []), endpoint)
+            confirm(call, afterKeeping: PushRefusal(error, of: push, endpoint), endpoint)
         }
     }
 
@@ -136,19 +135,17 @@ extension PushBridge {
         do throws(PushRefusal) {
             guard let call = try endpoint.publication(of: push, settings) else { return true }
             switch await services.daemon.perform(call) {
-            case .done: break
+            case .done: return true
             case .refusedForNow: return false
-            case .refused(let error):
-                throw PushRefusal("\(error)", (try? endpoint.keys.open(push.message)) ?? [])
+            case .refused(let error): throw PushRefusal(error, of: push, endpoint)
             }
         } catch {
-            return await bury(error, endpoint)
+            return await keep(error, endpoint)
         }
-        return true
     }
 
     private func keepForLater(_ push: DeliveredPush, _ number: UInt64, _ call: IncomingCall) async {
-        guard await spool.add(push, number) else {
+        guard await queue.add(push, number) else {
             return call.fail(
                 "org.freedesktop.DBus.Error.LimitsExceeded",
                 "notifyd takes nothing now, and nothing more can be kept for it; deliver this message later.")
@@ -157,7 +154,7 @@ extension PushBridge {
     }
 
     /// Confirms what can never be taken when its dead letter is kept. Other messages do not wait for that.
-    private func confirm(_ call: IncomingCall, afterBurying refusal: PushRefusal, _ endpoint: PushEndpoint) {
+    private func confirm(_ call: IncomingCall, afterKeeping refusal: PushRefusal, _ endpoint: PushEndpoint) {
         guard !services.deadLetters.isFull else {
             return call.fail(
                 "org.freedesktop.DBus.Error.LimitsExceeded",
@@ -176,18 +173,18 @@ extension PushBridge {
         let small = call.replacing([.variants(id.map { ["id": $0] } ?? [:])])
         services.loop.task {
             // The task is never cancelled. When the bridge ends first, the message is not confirmed.
-            await self.bury(refusal, endpoint, confirming: small)
+            await self.keep(refusal, endpoint, confirming: small)
         }
     }
 
-    private func bury(_ refusal: PushRefusal, _ endpoint: PushEndpoint, confirming call: IncomingCall) async {
-        if await bury(refusal, endpoint) { call.done() }
+    private func keep(_ refusal: PushRefusal, _ endpoint: PushEndpoint, confirming call: IncomingCall) async {
+        if await keep(refusal, endpoint) { call.done() }
         refusals -= 1
         services.memory.noteWork()
     }
 
     /// - Returns: whether the message is dealt with.
-    private func bury(_ refusal: PushRefusal, _ endpoint: PushEndpoint) async -> Bool {
+    private func keep(_ refusal: PushRefusal, _ endpoint: PushEndpoint) async -> Bool {
         services.logger.warning(
             "A message cannot be taken in", metadata: ["endpoint": "\(endpoint.name)", "error": "\(refusal.reason)"])
         let letter = DeadLetter(
@@ -263,9 +260,10 @@ struct PushRefusal: Error {
     /// What is kept of it: nothing of what cannot be decrypted, since anybody who knows the address can send that.
     let content: [UInt8]
 
-    init(_ reason: String, _ content: [UInt8] = []) {
-        self.reason = reason
-        self.content = content
+    init(_ reason: String, _ content: [UInt8] = []) { (self.reason, self.content) = (reason, content) }
+
+    init(_ error: NotifyError, of push: DeliveredPush, _ endpoint: PushEndpoint) {
+        self.init("\(error)", (try? endpoint.keys.open(push.message)) ?? [])
     }
 }
 

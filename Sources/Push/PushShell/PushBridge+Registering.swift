@@ -41,12 +41,12 @@ extension PushBridge {
             case .wait(let problem): fail(endpoint.token, problem)
             }
         }
-        var patience: [Duration] = []
-        var patient: Set<String> = []
+        var pauses: [Duration] = []
+        var away: Set<String> = []
         for (name, tokens) in places.sorted(by: { $0.key < $1.key }) {
             if let time = timeToComeBack(name) {
-                patience.append(time)
-                patient.formUnion(tokens.keys)
+                pauses.append(time)
+                away.formUnion(tokens.keys)
                 let problem = Registration.Problem(
                     text: "\(name) has ended; if it does not come back, it is started in some minutes")
                 for token in tokens.keys { fail(token, problem) }
@@ -57,8 +57,8 @@ extension PushBridge {
         // One that was away may be there now.
         await endFormer()
         show()
-        let hasTrouble = endpoints.values.contains { !patient.contains($0.token) && problem(of: $0) != nil }
-        return (patience + [hasTrouble ? pauseAfterTrouble() : Self.usualPause]).min() ?? Self.usualPause
+        let hasTrouble = endpoints.values.contains { !away.contains($0.token) && problem(of: $0) != nil }
+        return (pauses + [hasTrouble ? pauseAfterTrouble() : Self.usualPause]).min() ?? Self.usualPause
     }
 
     private func register(_ tokens: [String: Registration.Problem?], with name: String) async {

@@ -16,7 +16,7 @@ public actor PushBridge: Bridge {
     var settings: PushSettings
     let services: BridgeServices
     let link: DistributorLink
-    let spool: PushSpool
+    let queue: PushQueue
     private let calls: AsyncStream<DeliveredCall>
     /// Why the connection to distributors was lost.
     private let losses: AsyncStream<String>
@@ -58,7 +58,7 @@ public actor PushBridge: Bridge {
     public init(_ settings: PushSettings, _ services: BridgeServices) async throws {
         self.settings = settings
         self.services = services
-        spool = try await PushSpool(services)
+        queue = try await PushQueue(services)
         let (calls, call) = AsyncStream.makeStream(
             of: DeliveredCall.self, bufferingPolicy: .bufferingOldest(Self.maximumCalls))
         let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
@@ -99,19 +99,15 @@ public actor PushBridge: Bridge {
     }
 
     public func run() async throws {
-        let observation = services.daemon.observe { [spool] notice in
-            if case .appeared = notice { spool.retry() }
-        }
         try await withThrowingTaskGroup { group in
             group.addTask { await self.takeCalls() }
             group.addTask { await self.keepRegistered() }
-            group.addTask { await self.emptySpool() }
+            group.addTask { await self.queue.run { await self.publish($0) } }
             // Started again, it has its name again, and everything is registered and delivered again.
             group.addTask { for await reason in self.losses { throw BridgeFailure(75, reason) } }
             // The first error ends the others, too; `waitForAll` would wait for them.
             while try await group.next() != nil {}
         }
-        withExtendedLifetime(observation) {}
         // What notifyd is about to answer is answered to the distributor too.
         let deadline = ContinuousClock.now + .seconds(2)
         while underWay > 0, ContinuousClock.now < deadline {
@@ -148,10 +144,6 @@ public actor PushBridge: Bridge {
     func wake(after pause: Duration) {
         alarm?.cancel()
         alarm = services.loop.perform(after: pause) { [wakeup] in wakeup.yield() }
-    }
-
-    private func emptySpool() async {
-        await spool.empty { await self.publish($0) }
     }
 }
 

@@ -20,19 +20,6 @@ package struct HostReport {
     package var tabs: [(id: Int, decision: TabDecision)]
     package var held: [Topic: HeldScreen]
 
-    package init(
-        isConnected: Bool, file: String, rules: Int, mistake: String?, passedOver: Int,
-        tabs: [(id: Int, decision: TabDecision)], held: [Topic: HeldScreen]
-    ) {
-        self.isConnected = isConnected
-        self.file = file
-        self.rules = rules
-        self.mistake = mistake
-        self.passedOver = passedOver
-        self.tabs = tabs
-        self.held = held
-    }
-
     package var json: JSON {
         var members: [JSON.Member] = [
             ("version", .integer(TabMessage.version)), ("notifyd", .boolean(isConnected)), ("file", .string(file)),

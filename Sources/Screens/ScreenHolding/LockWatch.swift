@@ -20,7 +20,7 @@ final class LockWatch {
     /// process has its name, and is forked, perhaps.
     private static let suspicion: Int64 = 1_000_000
     /// Microseconds until files that are new are looked at.
-    private static let patience: Int64 = 2_000_000
+    private static let timeout: Int64 = 2_000_000
 
     /// The name of who locks the screen; `nil`: nobody.
     private(set) var locker: String?
@@ -85,7 +85,7 @@ final class LockWatch {
     private func searchSoon() {
         guard !isSearching else { return }
         isSearching = true
-        search?.arm(at: Clock.monotonic() + Self.patience)
+        search?.arm(at: Clock.monotonic() + Self.timeout)
     }
 
     private func findFiles() {
@@ -120,7 +120,7 @@ final class LockWatch {
             } catch {
                 // Without a descriptor for it, it is looked at again later.
                 running = locker.name
-                suspicionEnd?.arm(at: Clock.monotonic() + Self.patience)
+                suspicionEnd?.arm(at: Clock.monotonic() + Self.timeout)
             }
         }
         update()

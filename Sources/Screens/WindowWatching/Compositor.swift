@@ -161,7 +161,7 @@ final class CompositorInterface {
 /// The windows of a compositor, of which a program inside of it tells over the bus.
 final class CompositorSource: WindowSource {
     /// Microseconds until a compositor counts as one that tells nothing.
-    private static let patience: Int64 = 3_000_000
+    private static let timeout: Int64 = 3_000_000
 
     private let interface: CompositorInterface
     private let report: (SourceReport) -> Void
@@ -196,7 +196,7 @@ final class CompositorSource: WindowSource {
         }
         interface.listener = (owner, { [weak self] in self?.take($0) })
         interface.askForAll()
-        deadline?.arm(at: Clock.monotonic() + Self.patience)
+        deadline?.arm(at: Clock.monotonic() + Self.timeout)
     }
 
     private func take(_ statement: CompositorInterface.Statement) {

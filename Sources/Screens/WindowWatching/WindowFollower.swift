@@ -27,7 +27,7 @@ public final class WindowFollower {
     private static let shortestPause: Int64 = 1
     private static let longestPause: Int64 = 60
     /// Seconds until a source that says nothing is given up.
-    private static let patience: Int64 = 10
+    private static let timeout: Int64 = 10
     /// Variables that say where windows are, and how to get in.
     private static let variables = [
         "DISPLAY", "I3SOCK", "SWAYSOCK", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_CURRENT_DESKTOP",
@@ -160,7 +160,7 @@ public final class WindowFollower {
                 set(Status(detail: "connecting to \(candidate.words)", isPassing: true))
             }
             onSilence = { if isSilent { say(.ended("\(candidate.words) does not answer")) } }
-            silence?.arm(at: Clock.monotonic() + Self.patience * 1_000_000)
+            silence?.arm(at: Clock.monotonic() + Self.timeout * 1_000_000)
             do throws(SourceFailure) {
                 let opened = try open(candidate, environments, say)
                 // It may have ended by now.

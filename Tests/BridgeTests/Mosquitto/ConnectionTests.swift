@@ -1,10 +1,11 @@
 import ChildProcesses
 import Glibc
-import Mosquitto
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing
+
+@testable import Mosquitto
 
 /// Connections to a real mosquitto.
 @Suite(.serialized, .timeLimit(.minutes(2)))
@@ -354,14 +355,14 @@ struct ConnectionTests {
 
     @Test func aBrokerThatHangsIsNoticed() async throws {
         try await withBroker { broker in
-            let one = TestConnection(broker.here) { $0.patience = .seconds(1) }
+            let one = TestConnection(broker.here) { $0.timeout = .seconds(1) }
             try await one.connected()
             broker.signal(SIGSTOP)
             defer { broker.signal(SIGCONT) }
             one.publish(1, "nobody hears this", to: "t/x")
             let end = try await one.end()
             #expect(end.kind == .unavailable && end.description == "the broker does not acknowledge messages")
-            let next = TestConnection(broker.here) { $0.patience = .seconds(1) }
+            let next = TestConnection(broker.here) { $0.timeout = .seconds(1) }
             #expect(try await next.end().description == "the broker does not answer")
         }
     }

@@ -211,6 +211,33 @@ struct DaemonLinkTests {
         }
     }
 
+    @Test func whatIsRefusedForNowIsDeliveredInItsOrderWhenNotifydIsThere() async throws {
+        try await withPrivateBus { bus in
+            let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus)
+            let link = try await DaemonLink.open(bus.address)
+            let queue = RetryQueue<String>(link, upTo: .seconds(300))
+            let (attempts, delivered) = (Mailbox<String>(), Mailbox<String>())
+            let task = Task {
+                await queue.run { title, number in
+                    attempts.put(title)
+                    guard await link.perform(.publish("/a", title: title)).isDone else { return }
+                    queue.remove(number)
+                    delivered.put(title)
+                }
+            }
+            queue.insert("second", 2)
+            #expect(await attempts.next(within: .seconds(5)) == "second")
+            queue.insert("first", 1)
+            #expect(queue.count == 2)
+            try await daemon.start()
+            #expect(await delivered.next(within: .seconds(20)) == "first")
+            #expect(await delivered.next(within: .seconds(20)) == "second")
+            #expect(queue.isEmpty)
+            task.cancel()
+            await daemon.stop()
+        }
+    }
+
     @Test func theLossOfTheBusIsTold() async throws {
         let bus = try await PrivateBus()
         let losses = Mailbox<Void>()

@@ -18,34 +18,34 @@ struct DeadLetterTests {
         loop = try WorkLoop()
     }
 
-    private func writer(_ store: BridgeStore, patience: Duration) -> DeadLetterWriter {
+    private func writer(_ store: BridgeStore, timeout: Duration) -> DeadLetterWriter {
         DeadLetterWriter(
             store, status, Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, loop,
-            patience: LetterPatience(patience))
+            timeout: LetterTimeout(timeout))
     }
 
     private var problems: [String] {
         (status.properties["Problems"]?.elements ?? []).compactMap { $0.elements?.first?.string }
     }
 
-    // MARK: Patience
+    // MARK: Timeout
 
     @Test func theTimeCountsForTheDiskAndNotForEachLetter() {
-        var patience = LetterPatience(.seconds(300))
+        var timeout = LetterTimeout(.seconds(300))
         // The last one has not waited at all.
-        let waits = [0, 299, 300, 301].map { patience.failed(at: begin + .seconds($0)) }
+        let waits = [0, 299, 300, 301].map { timeout.failed(at: begin + .seconds($0)) }
         #expect(waits == [true, true, false, false])
-        #expect(patience.lost == 2 && patience.isFailing)
+        #expect(timeout.lost == 2 && timeout.isFailing)
     }
 
     @Test func whenTheDiskTakesOneTheTimeBeginsAnew() {
-        var patience = LetterPatience(.seconds(300))
-        var lost = [patience.succeeded()]
-        var waits = [0, 400].map { patience.failed(at: begin + .seconds($0)) }
-        lost.append(patience.succeeded())
-        #expect(!patience.isFailing && patience.lost == 0)
-        waits.append(patience.failed(at: begin + .seconds(500)))
-        lost.append(patience.succeeded())
+        var timeout = LetterTimeout(.seconds(300))
+        var lost = [timeout.succeeded()]
+        var waits = [0, 400].map { timeout.failed(at: begin + .seconds($0)) }
+        lost.append(timeout.succeeded())
+        #expect(!timeout.isFailing && timeout.lost == 0)
+        waits.append(timeout.failed(at: begin + .seconds(500)))
+        lost.append(timeout.succeeded())
         #expect(waits == [true, false, true] && lost == [nil, 1, 0])
     }
 
@@ -53,7 +53,7 @@ struct DeadLetterTests {
 
     @Test func aLetterIsKept() async throws {
         let store = try BridgeStore(folder: folder.path)
-        try await writer(store, patience: .seconds(300)).keep(DeadLetter(origin: "here", reason: "rubbish"))
+        try await writer(store, timeout: .seconds(300)).keep(DeadLetter(origin: "here", reason: "rubbish"))
         #expect(try await store.letters().count == 1)
         #expect(problems.isEmpty)
     }
@@ -62,7 +62,7 @@ struct DeadLetterTests {
         let store = try BridgeStore(folder: folder.path)
         // A closed store takes nothing either.
         await store.close()
-        let writer = writer(store, patience: .seconds(300))
+        let writer = writer(store, timeout: .seconds(300))
         let task = loop.task { try await writer.keep(DeadLetter(origin: "here", reason: "rubbish")) }
         while problems.isEmpty { await loop.sleep(for: .milliseconds(1)) }
         #expect(problems.first?.hasPrefix("1 message that can never be taken, not confirmed") == true, "\(problems)")
@@ -75,7 +75,7 @@ struct DeadLetterTests {
     @Test func afterTooLongLettersAreGivenUpAndCounted() async throws {
         let store = try BridgeStore(folder: folder.path)
         await store.close()
-        let writer = writer(store, patience: .zero)
+        let writer = writer(store, timeout: .zero)
         for count in 1...3 {
             try await writer.keep(DeadLetter(origin: "here", reason: "rubbish"))
             #expect(problems.first?.hasPrefix("\(count) message") == true, "\(problems)")

@@ -32,12 +32,11 @@ struct FolderBridge: Bridge {
                 guard let id = identity(of: name), !published.contains(id) else { continue }
                 let text = (try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)) ?? ""
                 let options = PublishOptions(source: "folder", eventID: id)
-                switch await services.daemon.perform(.publish("/files", title: name, body: text, options: options)) {
-                case .done: published.insert(id)
+                let call = DaemonCall.publish("/files", title: name, body: text, options: options)
+                switch try await services.deliver(call, orKeep: DeadLetter(topic: "/files", origin: name)) {
+                case .delivered: published.insert(id)
+                case .deadLettered: rename("\(folder)/\(name)", "\(folder)/.\(name)")
                 case .refusedForNow(let error): problem = error.message
-                case .refused(let error):
-                    try await services.deadLetters.keep(DeadLetter(topic: "/files", origin: name, reason: "\(error)"))
-                    rename("\(folder)/\(name)", "\(folder)/.\(name)")
                 }
             }
             services.status.set(problem == nil ? .connected : .waiting, problem ?? folder)

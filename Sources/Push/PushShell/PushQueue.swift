@@ -4,19 +4,17 @@ import NotifyClient
 
 /// Messages on disk that notifyd did not take, because it was away or full. Distributors deliver once, and most do not
 /// deliver again when they are refused.
-final class PushSpool: Sendable {
+final class PushQueue: Sendable {
     private struct State {
-        /// The keys of records that are on disk, the oldest first.
-        var keys: [String] = []
         /// How many are being written.
         var incoming = 0
-        var last: UInt64 = 0
+        var last: UInt64
     }
 
     private let services: BridgeServices
+    /// The keys of records that are on disk.
+    private let keys: RetryQueue<String>
     private let state: Locked<State>
-    private let wakeups: AsyncStream<Void>
-    private let wakeup: AsyncStream<Void>.Continuation
 
     /// With 4 KiB each, 4 MiB.
     private static let maximumCount = 1000
@@ -24,15 +22,17 @@ final class PushSpool: Sendable {
 
     init(_ services: BridgeServices) async throws(StoreError) {
         self.services = services
-        let keys = try await services.store.all(prefix: Self.prefix).map(\.key)
-        let last = keys.last.flatMap { UInt64($0.dropFirst(Self.prefix.count)) } ?? 0
-        state = Locked(State(keys: keys, last: last))
-        (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        keys = RetryQueue(services.daemon, upTo: .seconds(30))
+        var last: UInt64 = 0
+        for key in try await services.store.all(prefix: Self.prefix).map(\.key) {
+            last = UInt64(key.dropFirst(Self.prefix.count)) ?? last
+            keys.insert(key, last)
+        }
+        state = Locked(State(last: last))
         show()
-        if !keys.isEmpty { wakeup.yield() }
     }
 
-    var isEmpty: Bool { state.withLock { $0.keys.isEmpty && $0.incoming == 0 } }
+    var isEmpty: Bool { keys.isEmpty && state.withLock { $0.incoming == 0 } }
 
     /// The place of a message that arrives now, should it have to wait.
     func nextNumber() -> UInt64 {
@@ -52,49 +52,34 @@ final class PushSpool: Sendable {
         let digits = String(number)
         let key = Self.prefix + String(repeating: "0", count: max(0, 20 - digits.utf8.count)) + digits
         let hasRoom = state.withLock { state in
-            guard state.keys.count + state.incoming < Self.maximumCount else { return false }
+            guard keys.count + state.incoming < Self.maximumCount else { return false }
             state.incoming += 1
             return true
         }
         guard hasRoom else { return false }
+        defer { state.withLock { $0.incoming -= 1 } }
         do throws(StoreError) {
             try await services.store.write([.put(key, push.record)])
         } catch {
             services.logger.error("A message cannot be kept", metadata: ["error": "\(error)"])
-            state.withLock { $0.incoming -= 1 }
             return false
         }
-        state.withLock { state in
-            state.incoming -= 1
-            state.keys.insert(key, at: state.keys.firstIndex { $0 > key } ?? state.keys.count)
-        }
+        keys.insert(key, number)
         show()
-        wakeup.yield()
         return true
     }
-
-    /// Tries again now.
-    func retry() { wakeup.yield() }
 
     /// Publishes what is there and what comes, until the task is cancelled.
     ///
     /// - Parameter publish: returns whether it is done with the message.
-    func empty(_ publish: @Sendable (DeliveredPush) async -> Bool) async {
-        var backoff = Backoff(upTo: .seconds(30))
-        var alarm: WorkTimer?
-        for await _ in wakeups {
-            alarm?.cancel()
-            while let key = state.withLock({ $0.keys.first }), !Task.isCancelled {
-                guard await handle(key, publish) else {
-                    let pause = backoff.next() + .milliseconds(100)
-                    alarm = services.loop.perform(after: pause) { [wakeup] in wakeup.yield() }
-                    break
-                }
-                backoff.reset()
-                await remove(key)
-            }
+    func run(_ publish: @Sendable (DeliveredPush) async -> Bool) async {
+        await keys.run { key, number in
+            guard await handle(key, publish) else { return }
+            keys.remove(number)
+            // A record that stays is published once more, which notifyd knows.
+            try? await services.store.write([.remove(key)])
+            show()
         }
-        alarm?.cancel()
     }
 
     /// - Returns: whether it is done with the message.
@@ -111,12 +96,5 @@ final class PushSpool: Sendable {
         }
     }
 
-    private func remove(_ key: String) async {
-        state.withLock { $0.keys.removeAll { $0 == key } }
-        // A record that stays is published once more, which notifyd knows.
-        try? await services.store.write([.remove(key)])
-        show()
-    }
-
-    private func show() { services.status.setBacklog(UInt64(state.withLock { $0.keys.count })) }
+    private func show() { services.status.setBacklog(UInt64(keys.count)) }
 }

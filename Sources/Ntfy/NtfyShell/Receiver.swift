@@ -7,7 +7,7 @@ import Routing
 
 /// Takes what a server says to notifyd: several messages at once, and what ends one alone. The cursor moves when
 /// notifyd has everything before it on disk, so what is said again after a crash is told by its global name.
-actor Intake {
+actor Receiver {
     let server: NtfySettings.Server
     let services: BridgeServices
     /// The global name of the event that a message was made of which this bridge has sent, unless it has ended.
@@ -36,7 +36,7 @@ actor Intake {
     /// Changes that the disk has not taken.
     private var unsaved: [String: RecordChange] = [:]
     /// What is not done.
-    var flights = Flights()
+    var inFlight = InFlight()
     /// Calls without an answer, by the tickets of their messages.
     var underWay: Set<UInt64> = []
     var pictureWaits = PictureWaits<PictureWait>()
@@ -44,15 +44,15 @@ actor Intake {
     var isStopped = false
     /// Who waits for an answer.
     var waiters: [CheckedContinuation<Void, Never>] = []
-    /// What waits for notifyd, which is away or full; by their tickets.
-    var held: [Held] = []
-    var holding: Task<Void, Never>?
+    /// What waits for notifyd, which is away or full.
+    let pending: RetryQueue<Pending>
+    var delivery: Task<Void, Never>?
     /// Messages that were taken in this run.
-    private var taken = RecentSet(capacity: 2000)
-    private var strange = RecentSet(capacity: 200)
+    private var taken = RecentSet<String>(capacity: 2000)
+    /// What is not a message.
+    private var malformed = RecentSet<Int>(capacity: 200)
 
-    struct Held: Sendable {
-        let ticket: UInt64
+    struct Pending: Sendable {
         let call: DaemonCall
         let letter: DeadLetter
         let isClaim: Bool
@@ -74,6 +74,7 @@ actor Intake {
         self.services = services
         self.pictures = pictures
         self.own = own
+        pending = RetryQueue(services.daemon, upTo: .seconds(15))
     }
 
     // MARK: On disk
@@ -82,6 +83,7 @@ actor Intake {
 
     /// Reads what the run before has left.
     func begin() async throws {
+        delivery = services.loop.task { await self.deliverPending() }
         cursor = try await services.store.number(prefix + "cursor").map(Int64.init(clamping:))
         if cursor == nil, try await hasLostState() { beginAgain() }
         written = cursor
@@ -140,7 +142,7 @@ actor Intake {
 
     private func save() {
         // That a sequence has ended is written when notifyd knows it: what is said again is passed over then.
-        if !isEnding, !held.contains(where: \.isClaim) {
+        if !isEnding, !pending.contains(where: \.isClaim) {
             for (key, value) in sequences.takeChanges() {
                 let key = "\(prefix)sequence \(key.topic)/\(key.sequence)"
                 unsaved[key] = value.map { .put(key, $0) } ?? .remove(key)
@@ -203,8 +205,8 @@ actor Intake {
             do throws(NtfyError) {
                 message = try NtfyMessage(line: line)
             } catch {
-                if strange.insert("\(line.hashValue)") {
-                    bury(DeadLetter(origin: server.address.name, reason: error.description, content: line))
+                if malformed.insert(line.hashValue) {
+                    keep(DeadLetter(origin: server.address.name, reason: error.description, content: line))
                 }
                 throw error
             }
@@ -214,8 +216,8 @@ actor Intake {
 
     /// A line was too long to be read. When it is said again, its beginning is the same, and so is its letter.
     func droppedLine(_ beginning: [UInt8]) {
-        guard strange.insert("long \(beginning.hashValue)") else { return }
-        bury(
+        guard malformed.insert(~beginning.hashValue) else { return }
+        keep(
             DeadLetter(
                 origin: server.address.name,
                 reason: "a message is longer than \(LineReader.maximumBytes) bytes; this is its beginning",
@@ -237,7 +239,7 @@ actor Intake {
             return .fetch(topic: message.topic, id: id)
         case .message, .clear, .delete:
             guard message.time >= clock.floor, taken.insert("\(message.topic)/\(message.id)") else { return .nothing }
-            let ticket = flights.begin(message)
+            let ticket = inFlight.begin(message)
             if SequenceName.isOwn(message.sequence) {
                 if message.event != .message { await endOwn(message) }
             } else if let map = server.map(ofTopic: message.topic) {
@@ -255,7 +257,7 @@ actor Intake {
     /// A message is with notifyd, or never will be.
     func done(_ ticket: UInt64) {
         guard !isStopped else { return }
-        if let time = flights.end(ticket), let time = clock.limited(time, at: ContinuousClock.now - start) {
+        if let time = inFlight.end(ticket), let time = clock.limited(time, at: ContinuousClock.now - start) {
             newest = max(newest, time)
         }
         save()
@@ -280,7 +282,7 @@ actor Intake {
             return .opened(clockWentBack: false)
         }
         isSwept = false
-        guard time + 2 * ServerClock.margin < cursor, flights.isEmpty else { return .opened(clockWentBack: false) }
+        guard time + 2 * ServerClock.margin < cursor, inFlight.isEmpty else { return .opened(clockWentBack: false) }
         newest = max(time - Self.cacheTime, 0)
         self.cursor = newest
         return .opened(clockWentBack: true)
@@ -295,8 +297,8 @@ actor Intake {
 
     /// What was said while the stream began is taken, too.
     func swept() async {
-        let last = flights.lastTicket
-        while !flights.isDone(upTo: last), !isStopped { await answer() }
+        let last = inFlight.lastTicket
+        while !inFlight.isDone(upTo: last), !isStopped { await answer() }
         // A later connection has a sweep of its own.
         guard !isStopped, !Task.isCancelled else { return }
         isSwept = true
@@ -310,17 +312,17 @@ actor Intake {
             guard let made = try map.eventUnlessLeftOut(message) else { return done(ticket) }
             event = made
         } catch {
-            return await bury(DeadLetter(origin: origin, reason: error.description, content: line), ticket)
+            return await keep(DeadLetter(origin: origin, reason: error.description, content: line), ticket)
         }
-        let letter = DeadLetter(topic: event.topic.description, origin: origin, reason: "", content: line)
+        let letter = DeadLetter(topic: event.topic.description, origin: origin, content: line)
         // An update comes after what it updates.
         await settle(before: ticket)
         guard let ending = sequences.received(message) else {
             return await submit(event, of: message, withPicture: map.hasImages, letter, ticket)
         }
         // It was read elsewhere before it came: with its claim before it, it never gets a banner.
-        await perform(claim(event.eventID, ofTopic: message.topic, ending), letter, message)
-        let next = flights.begin(message)
+        await claim(event.eventID, of: message, ending, letter)
+        let next = inFlight.begin(message)
         done(ticket)
         await submit(event, of: message, withPicture: map.hasImages, letter, next)
     }

@@ -8,8 +8,8 @@ import NotifyClient
 import NtfyMessages
 import Routing
 
-/// The requests of an ``Outlet``, one after the other.
-extension Outlet {
+/// The requests of a ``Sender``, one after the other.
+extension Sender {
     /// Makes the requests, until the task is cancelled.
     func deliver() async throws {
         var backoff = Backoff()
@@ -98,7 +98,7 @@ extension Outlet {
     }
 
     /// An answer that is not a stream ends within this time.
-    private static var pollPatience: Duration { .seconds(300) }
+    private static var pollTimeout: Duration { .seconds(300) }
 
     // MARK: Messages
 
@@ -145,7 +145,7 @@ extension Outlet {
         do {
             try await client.waitForTurn()
             var lines = try await client.messages(of: key.topic, query: "poll=1&since=\(since)").lines
-            let deadline = ContinuousClock.now + Self.pollPatience
+            let deadline = ContinuousClock.now + Self.pollTimeout
             while let piece = try await lines.next() {
                 for line in piece.lines {
                     if let message = try? NtfyMessage(line: line), message.sequence == key.sequence { return true }
@@ -252,10 +252,12 @@ extension OutgoingMessage.Event {
     /// A row of `Changes`; `nil` if it cannot be understood.
     fileprivate init?(_ row: JournalChange) {
         let details = row.details
-        guard let source = details["source"]?.string, let id = details["event-id"]?.string else { return nil }
+        guard let topic = try? Topic(row.topic), let source = details["source"]?.string,
+            let id = details["event-id"]?.string
+        else { return nil }
         let fields = (details["fields"]?.fields ?? [:]).compactMap { name, value in value.plainText.map { (name, $0) } }
         self.init(
-            topic: row.topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
+            topic: topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
             published: details["published"]?.integer() ?? 0, urgency: details["urgency"]?.integer(), source: source,
             eventID: id, fields: fields)
     }

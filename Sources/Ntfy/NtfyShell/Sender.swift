@@ -7,7 +7,7 @@ import Routing
 
 /// Tells a server what nobody has seen here, and what somebody has. It follows the rows of the journal; on disk is the
 /// number up to which everything is done, so that after a crash the rest is read again.
-actor Outlet {
+actor Sender {
     let client: ServerClient
     let services: BridgeServices
     let board: StatusBoard
@@ -108,14 +108,7 @@ actor Outlet {
             guard parts.count == 2 else { continue }
             sent.restore(SentTable.Key(topic: String(parts[0]), sequence: String(parts[1])), value)
         }
-        if let number = try await services.store.number(self.prefix + "cursor") {
-            position = number
-        } else {
-            // The first start of all: what is past is not told.
-            position = try await retrying { [daemon = services.daemon] in try? await daemon.newestChange() }
-            unsaved[self.prefix + "cursor"] = .put(self.prefix + "cursor", position)
-            try await writeUnsaved()
-        }
+        position = try await services.cursor(self.prefix + "cursor")
         written = position
     }
 
