@@ -242,10 +242,15 @@ check: ## Build, and run the tests that start no daemon: about a minute after a 
 	$(SWIFT) build --build-tests
 	.ci/tests check
 
-test: ## Build and run all tests but those of test-desktop; installs the Debian packages they need
+test: ## Build and run all tests but those of test-scenarios and test-desktop; installs the Debian packages they need
 	.ci/packages build
 	$(call build_tests,test)
 	.ci/tests check programs
+
+test-scenarios: ## Build, and play the scenarios of Tests/Scenarios in real time
+	.ci/packages build
+	$(call build_tests,test)
+	.ci/tests scenarios
 
 test-desktop: ## Build and run the tests with real desktops, browsers and brokers
 	.ci/packages build
