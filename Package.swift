@@ -203,7 +203,6 @@ let package = Package(
             name: "NotifyBridge",
             dependencies: [
                 "NotifyClient",
-                "NotifyText",
                 "NotifyVersion",
                 "StandardStreams",
                 "Systemd",
@@ -311,8 +310,9 @@ let package = Package(
         .target(
             name: "NtfyShell",
             dependencies: [
-                "ChildProcesses", "Credentials", "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText",
-                "NtfyMessages", "Routing", "TOMLTables", "UserFiles",
+                "ChildProcesses", "Credentials", "Mapping", "NotifyBridge", "NotifyClient", "NotifyText",
+                "NtfyMessages",
+                "Routing", "TOMLTables", "UserFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -336,8 +336,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-desktop",
             dependencies: [
-                "DesktopEvents", "NotifyBridge", "NotifyClient", "NotifyText", "Patterns", "Routing", "Systemd",
-                "TOMLTables",
+                "DesktopEvents", "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "Systemd", "TOMLTables",
                 "UserFiles", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -442,7 +441,7 @@ let package = Package(
             name: "DaemonTests",
             dependencies: [
                 "ChildProcesses", "Journal", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "NotifyVersion", "Routing", "Systemd", "TOMLTables", "UserFiles",
+                "Routing", "Systemd", "TOMLTables", "UserFiles",
                 .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
                 .product(name: "Logging", package: "swift-log"),
@@ -452,8 +451,8 @@ let package = Package(
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [
-                "ChildProcesses", "LinkSettings", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
-                "NotifyText", "TOMLTables", "TabRules", "WindowRules", "notifyctl",
+                "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
+                "NotifyText", "Routing", "TOMLTables", "TabRules", "WindowRules", "notifyctl",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict

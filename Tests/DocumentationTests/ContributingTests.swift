@@ -55,29 +55,70 @@ struct ContributingTests {
     }
 
     /// The map of the house: a row for each module, the last cell of which names the modules that it imports, or all of
-    /// a folder.
-    @Test func everyModuleIsOnTheMapWithWhatItImports() throws {
-        let lines = try Project.text("CONTRIBUTING.md").split(separator: "\n").filter { $0.hasPrefix("|") }
-        let files = FileManager.default
-        var folders: [String: String] = [:]
-        for folder in try files.contentsOfDirectory(atPath: Project.path("Sources")) {
-            for module in try files.contentsOfDirectory(atPath: Project.path("Sources/\(folder)")) {
-                folders[module] = folder
-            }
-        }
-        for (module, folder) in folders where folder != "C" {
-            let cells = lines.map { $0.split(separator: "|").map { $0.trimmingPrefix(" ") } }
+    /// a folder. It says what `Package.swift` says, and that is what the sources do.
+    @Test func theMapIsThatOfThePackageAndOfTheSources() throws {
+        let targets = try PackageTarget.all()
+        let rows = try Project.text("CONTRIBUTING.md").split(separator: "\n").filter { $0.hasPrefix("|") }
+            .map { $0.split(separator: "|").map { $0.trimmingPrefix(" ") } }
+        for target in targets.values where target.folder != nil && target.folder != "C" {
             let row = try #require(
-                cells.first { $0.count > 1 && $0[1].hasPrefix("`\(module)`") }, "\(module) is not on the map")
-            let named = row[row.count - 1]
-            let sources = try Project.texts(below: "Sources/\(folder)/\(module)", suffix: ".swift").joined(
-                separator: "\n")
-            for match in sources.matches(of: /(?m)^(?:@testable |public |package |internal )?import (\w+)/) {
-                let imported = String(match.1).replacing("notifyd_", with: "notifyd-")
-                guard let home = folders[imported], imported != module else { continue }
-                let isNamed = named.contains("`\(imported)`") || named.contains("all of `\(home)`")
-                #expect(isNamed, "\(module) imports \(imported), and the map does not say so")
+                rows.first { $0.count > 1 && $0[1].hasPrefix("`\(target.name)`") }, "\(target.name) is not on the map")
+            let cell = row[row.count - 1]
+            var named = Set(cell.matches(of: /`([^`]+)`/).map { String($0.1) }.filter { targets[$0] != nil })
+            for match in cell.matches(of: /all of `(\w+)`/) {
+                named.formUnion(targets.values.filter { $0.folder == match.1 }.map(\.name))
             }
+            #expect(named.subtracting([target.name]) == target.dependencies, "\(target.name) on the map")
         }
+        for target in targets.values where target.folder != "C" {
+            let sources = try Project.texts(below: target.path, suffix: ".swift").joined(separator: "\n")
+            let imported = Set(
+                sources.matches(of: /(?m)^(?:@\w+ |public |package |internal |private )*import (?:struct )?(\w+)/)
+                    .map { String($0.1).replacing("notifyd_", with: "notifyd-") }.filter { targets[$0] != nil })
+            #expect(imported.isSubset(of: target.dependencies), "\(target.name) imports more than Package.swift says")
+            // Tests have the programs that they run; of the empty data of ICU, nothing is called.
+            let needed = target.dependencies.filter { targets[$0]?.isProgram == false && $0 != "CICU" }
+            #expect(imported.isSuperset(of: needed), "\(target.name) imports less than Package.swift says")
+        }
+    }
+
+    @Test func everyModuleOfTestsIsOnTheMap() throws {
+        let text = try Project.text("CONTRIBUTING.md")
+        for target in try PackageTarget.all().values where target.isTest {
+            #expect(text.contains("`\(target.path)`"), "\(target.path) is not on the map")
+        }
+    }
+}
+
+/// A target, as `Package.swift` has it.
+private struct PackageTarget {
+    let name: String
+    let isTest: Bool
+    let isProgram: Bool
+    let path: String
+    /// The targets of this package that it depends on.
+    let dependencies: Set<String>
+
+    /// The folder of `Sources` it is in.
+    var folder: Substring? { path.hasPrefix("Sources/") ? path.split(separator: "/")[1] : nil }
+
+    static func all() throws -> [String: PackageTarget] {
+        let text = try Project.text("Package.swift")
+        let start = /\n {8}\.(target|executableTarget|testTarget|systemLibrary)\(/
+        var targets: [String: PackageTarget] = [:]
+        let starts = text.matches(of: start)
+        for (index, match) in starts.enumerated() {
+            let end = index + 1 < starts.count ? starts[index + 1].range.lowerBound : text.endIndex
+            let body = text[match.range.upperBound..<end]
+            let name = try #require(body.firstMatch(of: /name: "([^"]+)"/)?.1)
+            let isTest = match.1 == "testTarget"
+            let path = body.firstMatch(of: /path: "([^"]+)"/)?.1 ?? (isTest ? "Tests/\(name)" : "Sources/\(name)")
+            let listed = body.firstMatch(of: /dependencies: \[([^\]]*)\]/)?.1 ?? ""
+            let own = listed.replacing(/\.product\([^)]*\)/, with: "").matches(of: /"([^"]+)"/).map { String($0.1) }
+            targets[String(name)] = PackageTarget(
+                name: String(name), isTest: isTest, isProgram: match.1 == "executableTarget", path: String(path),
+                dependencies: Set(own))
+        }
+        return targets
     }
 }
