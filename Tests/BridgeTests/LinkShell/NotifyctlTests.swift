@@ -1,6 +1,5 @@
 import ChildProcesses
 import Foundation
-import FoundationXML
 import Glibc
 import NotifyClient
 import NotifyJSON
@@ -325,24 +324,9 @@ struct NotifyctlTests {
                     "Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/org/notifyd/Bridge1",
                     on: LinkDevice.name, autoStart: false, [])
             ).arguments.first?.string
-            let own = try members(try #require(text))
-            #expect(try own == members(Project.text("systemd/org.notifyd.Link1.xml")) && own.count == 4)
+            let own = try interfaceMembers(of: "org.notifyd.Link1", in: try #require(text))
+            let contract = try Project.text("systemd/org.notifyd.Link1.xml")
+            #expect(try own == interfaceMembers(of: "org.notifyd.Link1", in: contract) && own.count == 4)
         }
-    }
-
-    /// The methods, each with its arguments.
-    private func members(_ text: String) throws -> Set<String> {
-        let document = try XMLDocument(xmlString: text)
-        return Set(
-            try document.nodes(forXPath: "/node/interface[@name='org.notifyd.Link1']/method").compactMap { node in
-                guard let element = node as? XMLElement else { return nil }
-                func attribute(_ element: XMLElement, _ name: String) -> String {
-                    element.attribute(forName: name)?.stringValue ?? ""
-                }
-                let arguments = element.elements(forName: "arg").map { argument in
-                    ["name", "type", "direction"].map { attribute(argument, $0) }.joined(separator: " ")
-                }
-                return "\(attribute(element, "name")) \(arguments)"
-            })
     }
 }

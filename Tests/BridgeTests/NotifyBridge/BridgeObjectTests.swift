@@ -1,6 +1,4 @@
 import ChildProcesses
-import Foundation
-import FoundationXML
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -157,31 +155,13 @@ struct BridgeObjectTests {
     @Test func itIsIntrospectedAsItsContractSays() async throws {
         try await withBridge { stage in
             let text = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", []).first?.string
-            let own = try members(of: BridgeStatus.interface, try #require(text))
-            let contract = try members(of: BridgeStatus.interface, Project.text("systemd/org.notifyd.Bridge1.xml"))
-            #expect(own == contract && own.count == 10)
+            let own = try interfaceMembers(of: BridgeStatus.interface, in: try #require(text))
+            let contract = try Project.text("systemd/org.notifyd.Bridge1.xml")
+            #expect(try own == interfaceMembers(of: BridgeStatus.interface, in: contract) && own.count == 10)
             let root = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/", []).first?
                 .string
             #expect(root?.contains("<node name=\"org\"/>") == true)
         }
-    }
-
-    /// The methods and properties of an interface, each with its types.
-    private func members(of interface: String, _ text: String) throws -> Set<String> {
-        let document = try XMLDocument(xmlString: text)
-        var found: Set<String> = []
-        for node in try document.nodes(forXPath: "/node/interface[@name='\(interface)']/*") {
-            guard let element = node as? XMLElement, let name = element.attribute(forName: "name")?.stringValue else {
-                continue
-            }
-            let own = element.attribute(forName: "type")?.stringValue ?? ""
-            let arguments = element.elements(forName: "arg").map { argument in
-                ["name", "type", "direction"].map { argument.attribute(forName: $0)?.stringValue ?? "" }.joined(
-                    separator: " ")
-            }
-            found.insert("\(element.name ?? "") \(name) \(own) \(arguments)")
-        }
-        return found
     }
 
     @Test func deadLettersAreListedAndForgotten() async throws {

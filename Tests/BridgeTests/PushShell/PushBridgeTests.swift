@@ -1,6 +1,4 @@
 import ChildProcesses
-import Foundation
-import FoundationXML
 import Glibc
 import NotifyClient
 import NotifyJSON
@@ -161,25 +159,10 @@ struct PushBridgeTests {
                     "Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/org/notifyd/Bridge1",
                     on: PushStage.bridge)
             ).arguments.first?.string
-            let own = try methods(try #require(text))
-            #expect(try own == methods(Project.text("systemd/org.notifyd.Push1.xml")) && own.count == 5)
+            let own = try interfaceMembers(of: "org.notifyd.Push1", in: try #require(text))
+            let contract = try Project.text("systemd/org.notifyd.Push1.xml")
+            #expect(try own == interfaceMembers(of: "org.notifyd.Push1", in: contract) && own.count == 5)
         }
-    }
-
-    /// The methods of the interface for commands, each with its arguments.
-    private func methods(_ text: String) throws -> Set<String> {
-        func attribute(_ element: XMLElement, _ name: String) -> String {
-            element.attribute(forName: name)?.stringValue ?? ""
-        }
-        let nodes = try XMLDocument(xmlString: text).nodes(
-            forXPath: "/node/interface[@name='org.notifyd.Push1']/method")
-        return Set(
-            nodes.compactMap { $0 as? XMLElement }.map { method in
-                let arguments = method.elements(forName: "arg").map { argument in
-                    ["name", "type", "direction"].map { attribute(argument, $0) }.joined(separator: " ")
-                }
-                return "\(attribute(method, "name")) \(arguments)"
-            })
     }
 
     @Test func theDistributorMayBeAwayOrRude() async throws {
