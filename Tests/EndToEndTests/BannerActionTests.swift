@@ -29,21 +29,6 @@ struct BannerActionTests {
         }
     }
 
-    @Test(arguments: [[], .closesAfterAction, .closesBeforeAction] as [NotificationServer.Quirks])
-    func aButtonGivesOneOutcomeWhateverTheServerClosesItself(_ quirks: NotificationServer.Quirks) async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(quirks)
-            let id = try await stage.invite(from: "Mina")
-            _ = try await stage.outcome(of: id)
-            server.invoke("decline", on: 1)
-            #expect(try await stage.action() == ["/run/r1/invite", .uint64(id.rawValue), "decline"])
-            #expect(try await stage.outcome(of: id).kind == "dismissed")
-            #expect(try await stage.client.explain(id).action == "decline")
-            #expect(server.showing.isEmpty || quirks.isEmpty)
-            #expect(try await stage.statistic("dismissed") == 1)
-        }
-    }
-
     @Test func aResidentBannerStaysUpWhenItsButtonIsPressed() async throws {
         let route = """
             [[route]]

@@ -144,49 +144,4 @@ struct BannerAppearanceTests {
             }
         }
     }
-
-    // MARK: Storms
-
-    @Test func aStormIsFoldedAndHidesNobodyElsesBanner() async throws {
-        let limit = """
-            [defaults]
-            window = "1s"
-            [banner]
-            max_per_second = 3
-            """
-        try await withBannerStage { stage in
-            try await stage.reconfigure(limit)
-            let server = try await stage.server()
-            let quiet = try await NotifyClient(address: stage.bus.address)
-            var storm: [EventID] = []
-            for number in 1...12 {
-                storm.append(try await stage.client.send("/storm/\(number)", title: "Storm \(number)"))
-            }
-            let alone = try await quiet.send("/alone", title: "Alone")
-            #expect(try await stage.outcome(of: alone).count == 1)
-            for id in storm { #expect(try await stage.outcome(of: id).kind == "shown") }
-            let folded = try #require(try await stage.statistic("banners-folded"))
-            // Ten, unless this machine takes more than a second over the storm.
-            #expect(folded > 0)
-            let titles = server.showing.map(\.title)
-            #expect(titles.count == 14 - Int(folded))
-            #expect(titles.starts(with: ["Storm 1", "Storm 2"]))
-            #expect(titles.contains("Alone"))
-            let summary = try #require(server.showing.first { $0.title == "\(folded) notifications" })
-            #expect(summary.body == "The newest: Storm 12")
-            #expect(summary.actions.isEmpty)
-            await quiet.close()
-        }
-    }
-
-    @Test func withoutALimitNothingIsFolded() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            var ids: [EventID] = []
-            for number in 1...40 { ids.append(try await stage.client.send("/storm/\(number)", title: "\(number)")) }
-            for id in ids { #expect(try await stage.outcome(of: id).count == 1) }
-            #expect(server.showing.map(\.title) == (1...40).map { "\($0)" })
-            #expect(try await stage.statistic("banners-folded") == 0)
-        }
-    }
 }

@@ -34,39 +34,6 @@ struct BannerFaultTests {
         }
     }
 
-    @Test func aClaimWhileTheServerHangsClosesTheBannerWhenItComes() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(mode: .hanging)
-            let id = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.banner(on: server)
-            #expect(try await stage.client.claim(id) == .retracted)
-            #expect(server.closes.all.isEmpty)
-            server.setMode(.normal)
-            #expect(try await stage.close(on: server) == 1)
-            #expect(try await stage.outcome(of: id).kind == "retracted")
-            #expect(server.showing.isEmpty)
-        }
-    }
-
-    @Test func aServerThatFailsThriceRestsAndTheNextIsTriedAtOnce() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(mode: .erroring(name: "org.freedesktop.DBus.Error.Failed"))
-            let first = try await stage.client.send("/note/1", title: "one")
-            try await stage.until("notification-server-rests", is: 1)
-            let second = try await stage.client.send("/note/2", title: "two")
-            try await stage.until("the second window is over") { try await stage.statistic("open-windows") == 0 }
-            #expect(server.banners.all.map(\.title) == ["one", "one", "one"])
-            #expect(try await stage.client.pending() == 2)
-            try await server.releaseName()
-            let next = try await stage.server()
-            for (number, id) in [(1, first), (2, second)] as [(UInt32, EventID)] {
-                #expect(try await stage.outcome(of: id) == .init(kind: "shown", banner: number, count: 1))
-            }
-            #expect(next.banners.all.map(\.replaces) == [0, 0])
-            #expect(try await stage.statistic("notification-server-rests") == 0)
-        }
-    }
-
     @Test(arguments: [.repliesZero, .repliesText] as [NotificationServer.Quirks])
     func aBannerThatIsAnsweredWithoutANumberIsShownOnce(_ quirks: NotificationServer.Quirks) async throws {
         try await withBannerStage { stage in
@@ -77,21 +44,6 @@ struct BannerFaultTests {
             #expect(try await stage.outcome(of: second).kind == "shown")
             #expect(server.banners.all.map(\.title) == ["one", "two"])
             try await stage.logged("answered without a number")
-        }
-    }
-
-    @Test func whatAServerWasAskedForWhenItLeftIsShownByTheNext() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let first = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: first)
-            server.setMode(.vanishing)
-            let second = try await stage.client.send("/note/1", title: "two")
-            try await stage.until("notification-server", is: 0)
-            #expect(try await stage.client.pending() == 1)
-            let next = try await stage.server()
-            #expect(try await stage.outcome(of: second) == .init(kind: "shown", banner: 1, count: 1))
-            #expect(next.banners.all.map(\.replaces) == [0])
         }
     }
 
@@ -118,59 +70,6 @@ struct BannerFaultTests {
             #expect(try await stage.client.claim(new) == .retracted)
             #expect(try await stage.close(on: server) == 1)
             #expect(server.closes.all.count == 1)
-        }
-    }
-
-    // MARK: Our own restart
-
-    @Test func aBannerFromBeforeOurRestartIsClosedWhileItsServerRuns() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let id = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: id)
-            await stage.daemon.kill()
-            try await stage.daemon.start()
-            try await stage.until("notification-server", is: 1)
-            #expect(try await stage.client.claim(id) == .retracted)
-            #expect(try await stage.close(on: server) == 1)
-            let next = try await stage.client.send("/note/1", title: "two")
-            #expect(try await stage.outcome(of: next) == .init(kind: "shown", banner: 2, count: 1))
-        }
-    }
-
-    @Test func aBannerFromBeforeOurRestartMeansNothingToAnotherServer() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let id = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: id)
-            await stage.daemon.kill()
-            try await server.releaseName()
-            let other = try await stage.server()
-            try await stage.daemon.start()
-            try await stage.until("notification-server", is: 1)
-            let next = try await stage.client.send("/note/2", title: "somebody else's number")
-            #expect(try await stage.outcome(of: next).banner == 1)
-            #expect(try await stage.client.claim(id) == .recorded)
-            #expect(try await stage.client.claim(next) == .retracted)
-            #expect(try await stage.close(on: other) == 1)
-            #expect(other.closes.all.count == 1)
-            #expect(server.closes.all.isEmpty)
-        }
-    }
-
-    @Test func aServerThatForgetsUsWithOurConnectionRefusesQuietly() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(.gnome)
-            let id = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: id)
-            await stage.daemon.kill()
-            try await stage.daemon.start()
-            try await stage.until("notification-server", is: 1)
-            _ = try await stage.client.claim(id)
-            let next = try await stage.client.send("/note/1", title: "two")
-            #expect(try await stage.outcome(of: next) == .init(kind: "shown", banner: 2, count: 1))
-            #expect(try await stage.statistic("notification-server-rests") == 0)
-            #expect(server.banners.all.map(\.replaces) == [0, 0])
         }
     }
 }

@@ -61,47 +61,6 @@ struct BannerRestartTests {
         }
     }
 
-    @Test func aFurtherEventUpdatesThem() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let first = try await stage.show("/note/1", 1)[0]
-            try await stage.crash()
-            let second = try await stage.client.send("/note/1", title: "again")
-            #expect(try await stage.outcome(of: second) == .init(kind: "shown", banner: 1, count: 2))
-            #expect(server.banners.all.map(\.replaces) == [0, 1])
-            try await stage.crash()
-            #expect(try await stage.client.claim(second) == .recorded)
-            #expect(try await stage.client.claim(first) == .retracted)
-            #expect(try await stage.close(on: server) == 1)
-            try await stage.until("nothing is up") { server.showing.isEmpty }
-        }
-    }
-
-    /// The number that counts is the last one.
-    @Test func aServerThatRenumbersChangesNothing() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(.mako)
-            try await stage.show("/note/1", 3)
-            try await stage.crash()
-            #expect(try await stage.client.claimTopic("/note") == 3)
-            #expect(try await stage.close(on: server) == 3)
-            try await stage.until("nothing is up") { server.showing.isEmpty }
-        }
-    }
-
-    @Test func aDismissalIsRecordedAndCountsAsRead() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(.broadcastsSignals)
-            let ids = try await stage.show("/note/1", 2)
-            try await stage.crash()
-            server.dismiss(1)
-            for id in ids { #expect(try await stage.outcome(of: id) == .init(kind: "dismissed", banner: 1)) }
-            #expect(try await stage.client.unread() == 0)
-            try await stage.crash()
-            #expect(try await stage.client.claimTopic("/") == 0)
-        }
-    }
-
     @Test func theirButtonsWork() async throws {
         try await withBannerStage { stage in
             let server = try await stage.server(.broadcastsSignals)
@@ -111,60 +70,6 @@ struct BannerRestartTests {
             try await stage.crash()
             server.invoke("accept", on: 1)
             #expect(try await stage.action() == ["/run/r1/invite", .uint64(id.rawValue), "accept"])
-        }
-    }
-
-    @Test func whatAnotherServerShowedIsVoid() async throws {
-        try await withBannerStage { stage in
-            let before = try await stage.server()
-            let id = try await stage.show("/note/1", 1)[0]
-            await stage.daemon.kill()
-            // The bus answers this one. It may notice a closed connection only after the next server has asked for the
-            // name.
-            try await before.releaseName()
-            before.stop()
-            let after = try await stage.server()
-            try await stage.daemon.start()
-            try await stage.show("/other/1", 1)
-            #expect(try await stage.client.claim(id) == .recorded)
-            #expect(try await stage.outcome(of: id).kind == "retracted")
-            #expect(after.closes.all.isEmpty)
-            #expect(after.showing.map(\.id) == [1])
-        }
-    }
-
-    /// A banner that went away by itself stays gone.
-    @Test func oneThatExpiredIsNotTakenUpAgain() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let id = try await stage.show("/note/1", 1)[0]
-            server.expire(1)
-            try await stage.show("/note/1", 1)
-            #expect(server.banners.all.map(\.replaces) == [0, 0])
-            try await stage.crash()
-            #expect(try await stage.client.claim(id) == .recorded)
-            #expect(server.closes.all.isEmpty)
-            #expect(try await stage.client.claimTopic("/") == 1)
-            #expect(try await stage.close(on: server) == 2)
-        }
-    }
-
-    @Test func aClaimInALaterRunLeavesTheWindowAsItWas() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let id = try await stage.client.publish(
-                "/note/1", title: "news", body: "", options: PublishOptions(window: .milliseconds(400)))
-            _ = try await stage.outcome(of: id)
-            let before = try await stage.client.explain(id)
-            try await stage.crash()
-            _ = try await stage.client.claim(id)
-            let after = try await stage.client.explain(id)
-            #expect(after.outcome == .retracted)
-            #expect(after.window == .milliseconds(400))
-            #expect(after.opened == before.opened)
-            #expect(after.deadline == before.deadline)
-            #expect(try #require(after.deadline) - #require(after.opened) == 400_000)
-            #expect(try await stage.close(on: server) == 1)
         }
     }
 }

@@ -66,42 +66,7 @@ struct BannerServerTests {
         }
     }
 
-    @Test func anUpdateOfABannerThatIsNotOursIsShownAnew() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(.gnome)
-            let first = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: first)
-            server.lose(1)
-            let second = try await stage.client.send("/note/1", title: "two")
-            #expect(try await stage.outcome(of: second) == .init(kind: "shown", banner: 2, count: 1))
-            #expect(server.banners.all.map(\.replaces) == [0, 1, 0])
-            #expect(try await stage.statistic("notification-server-rests") == 0)
-            #expect(try await stage.client.claim(first) == .recorded)
-            #expect(try await stage.client.claim(second) == .retracted)
-            #expect(try await stage.close(on: server) == 2)
-            #expect(server.closes.all.count == 1)
-        }
-    }
-
     // MARK: mako
-
-    @Test func anUpdateMayHaveANumberOfItsOwn() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(.mako)
-            let first = try await stage.client.send("/note/1", title: "one")
-            #expect(try await stage.outcome(of: first).banner == 1)
-            let second = try await stage.client.send("/note/1", title: "two")
-            #expect(try await stage.outcome(of: second).banner == 2)
-            let third = try await stage.client.send("/note/1", title: "three")
-            #expect(try await stage.outcome(of: third) == .init(kind: "shown", banner: 3, count: 3))
-            #expect(server.banners.all.map(\.replaces) == [0, 1, 2])
-            server.dismiss(3)
-            for id in [first, second, third] {
-                #expect(try await stage.outcome(of: id) == .init(kind: "dismissed", banner: 3))
-            }
-            #expect(server.closes.all.isEmpty)
-        }
-    }
 
     @Test func closingWhatIsGoneIsNoFailure() async throws {
         try await withBannerStage { stage in
@@ -122,27 +87,6 @@ struct BannerServerTests {
     }
 
     // MARK: What a server says by itself
-
-    @Test func aBannerThatExpiresIsStillShownAndOneTheUserClosesIsDismissed() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let expired = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: expired)
-            server.expire(1)
-            let dismissed = try await stage.client.send("/note/2", title: "two")
-            _ = try await stage.outcome(of: dismissed)
-            server.dismiss(2)
-            #expect(try await stage.outcome(of: dismissed) == .init(kind: "dismissed", banner: 2))
-            // The server's signals come in order, so the first one has been heard, too.
-            #expect(try await stage.statistic("dismissed") == 1)
-            let next = try await stage.client.send("/note/1", title: "three")
-            #expect(try await stage.outcome(of: next) == .init(kind: "shown", banner: 3, count: 1))
-            #expect(server.banners.all.last?.replaces == 0)
-            #expect(try await stage.client.claim(expired) == .recorded)
-            #expect(try await stage.client.claim(dismissed) == .recorded)
-            #expect(server.closes.all.isEmpty)
-        }
-    }
 
     @Test func onlyTheServerIsBelieved() async throws {
         try await withBannerStage(Self.clickable) { stage in
@@ -178,41 +122,6 @@ struct BannerServerTests {
         topic = "/note/{id}"
         actions = [ { key = "default", label = "Open" } ]
         """
-
-    @Test func aBannerThatIsClosedBeforeTheAnswerIsDismissed() async throws {
-        try await withBannerStage(Self.clickable) { stage in
-            let server = try await stage.server(.closesBeforeReply)
-            for (number, topic) in [(1, "/note/1"), (2, "/other"), (3, "/note/1")] {
-                let id = try await stage.client.send(topic, title: "one")
-                let isButton = number != 2
-                if isButton {
-                    #expect(try await stage.action() == [.string(topic), .uint64(id.rawValue), "default"])
-                }
-                try await stage.until("dismissed", is: UInt64(number))
-                #expect(try await stage.client.explain(id).action == (isButton ? "default" : nil))
-            }
-            #expect(server.showing.isEmpty)
-        }
-    }
-
-    @Test func aButtonThatABannerDoesNotHaveIsIgnored() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let id = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: id)
-            for _ in 1...3 { server.invoke("default", on: 1) }
-            server.expire(1)
-            try await stage.logged("reports a button that its banner does not have")
-            // The server's signals come in order: when a later one has been heard, so has the end of the first banner.
-            let later = try await stage.client.send("/note/2", title: "two")
-            _ = try await stage.outcome(of: later)
-            server.dismiss(2)
-            try await stage.until("dismissed", is: 1)
-            #expect(try await stage.client.claim(id) == .recorded)
-            #expect(stage.signals.all.allSatisfy { $0.member != "ActionInvoked" })
-            #expect(stage.daemon.errors.all.count { $0.contains("reports a button") } == 1)
-        }
-    }
 
     @Test func signalsAboutOthersBannersMeanNothing() async throws {
         try await withBannerStage { stage in

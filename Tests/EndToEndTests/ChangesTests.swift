@@ -78,22 +78,6 @@ struct ChangesTests {
         }
     }
 
-    @Test func aScreenReadsSilentEventsAndMarkReadMutedOnes() async throws {
-        try await withRig { rig in
-            let screen = try await rig.client.openScreen("/log")
-            let silent = try await rig.client.publish("/log/1", options: PublishOptions(banner: false))
-            try await rig.client.mute("/post", for: .seconds(600))
-            let outcomes = try await rig.client.outcomes(at: "/post")
-            let muted = try await rig.client.publish("/post/27", options: PublishOptions(window: .zero))
-            var decided = outcomes.makeAsyncIterator()
-            #expect(try await decided.next()?.kind == .muted)
-            #expect(try await rig.client.markRead("/post") == 1)
-            let changes = try await rig.client.journalChanges().changes
-            #expect(changes.filter { $0.kind == "read" }.map(\.id) == [silent, muted])
-            await screen.close()
-        }
-    }
-
     @Test func aLongListComesInPages() async throws {
         try await withRig { rig in
             for number in 1...600 {

@@ -63,25 +63,6 @@ struct ClaimNamedTests {
         }
     }
 
-    @Test func whatWasTakenBackElsewhereIsWithdrawn() async throws {
-        try await withRig { rig in
-            let shown = try await rig.client.publish("/post/1", options: Self.named("1", window: .zero))
-            #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
-            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
-            let open = try await rig.client.publish("/post/2", options: Self.named("2"))
-            let first = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(.withdrawn))
-            #expect(first == .retracted)
-            let second = try await rig.client.claimNamed(source: "chat", eventID: "2", options: options(.withdrawn))
-            #expect(second == .suppressed)
-            for (id, verdict) in [(shown, Verdict.retracted), (open, .suppressed)] {
-                let explanation = try await rig.client.explain(id)
-                #expect(explanation.outcome == .withdrawn)
-                #expect(explanation.device == "phone")
-                #expect(explanation.claims.map(\.verdict) == [verdict])
-            }
-        }
-    }
-
     /// As `MarkRead` of this one event: what had no banner keeps its outcome.
     @Test func whatWasReadElsewhereCountsAsRead() async throws {
         try await withRig { rig in
@@ -116,20 +97,6 @@ struct ClaimNamedTests {
         }
     }
 
-    @Test func whatAnEarlierRunShowedLeavesItsBannerWhenItIsReadElsewhere() async throws {
-        try await withRig { rig in
-            let shown = try await rig.client.publish("/post/1", options: Self.named("1", window: .zero))
-            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
-            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
-            await rig.daemon.kill()
-            try await rig.daemon.start()
-            let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(.read))
-            #expect(verdict == .retracted)
-            #expect(await rig.server.closes.next(within: .seconds(5))?.id == banner.id)
-            #expect(try await rig.client.unread() == 0)
-        }
-    }
-
     @Test func aRowOfChangesHasTheLineOfTheClaimAndNotOfTheEvent() async throws {
         try await withRig { rig in
             _ = try await rig.client.publish("/post/1", options: Self.named("1"))
@@ -144,22 +111,11 @@ struct ClaimNamedTests {
         }
     }
 
-    @Test func aForgottenEventIsNotAwaited() async throws {
-        try await withRig { rig in
-            let id = try await rig.client.publish("/post/1", options: Self.named("1"))
-            _ = try await rig.client.claim(id)
-            _ = try await rig.client.forget("/post")
-            #expect(try await rig.client.claimNamed(source: "chat", eventID: "1") == .recorded)
-            #expect(try await rig.client.statistics()["awaited-events"] == 0)
-        }
-    }
-
     // MARK: Events that have not come
 
-    @Test(arguments: [NamedClaimOptions.Kind.claimed, .dismissed, .withdrawn, .read])
-    func whatIsClaimedBeforeItComesGetsNoBannerAlsoAfterAKill(_ kind: NamedClaimOptions.Kind) async throws {
+    @Test func whatIsClaimedBeforeItComesGetsNoBannerAlsoAfterAKill() async throws {
         try await withRig { rig in
-            let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: options(kind))
+            let verdict = try await rig.client.claimNamed(source: "chat", eventID: "1", options: Self.phone)
             #expect(verdict == .awaited)
             await rig.daemon.kill()
             try await rig.daemon.start()
@@ -169,7 +125,7 @@ struct ClaimNamedTests {
             var iterator = events.makeAsyncIterator()
             #expect(try await iterator.next()?.isClaimed == true)
             let explanation = try await rig.client.explain(id)
-            #expect(explanation.outcome == (kind == .withdrawn ? .withdrawn : .claimed))
+            #expect(explanation.outcome == .claimed)
             #expect(explanation.device == "phone")
             #expect(explanation.claims.map(\.form) == ["ClaimNamed"])
             #expect(try await rig.client.statistics()["awaited-events"] == 0)
@@ -178,30 +134,6 @@ struct ClaimNamedTests {
             #expect(await rig.server.banners.next(within: .seconds(5)) != nil)
             #expect(await rig.listener.resolution(of: next)?.outcome == "shown")
             #expect(rig.server.banners.all.count == 1)
-        }
-    }
-
-    @Test func aSilentEventThatIsAwaitedIsRead() async throws {
-        try await withRig { rig in
-            #expect(try await rig.client.claimNamed(source: "chat", eventID: "1", options: Self.phone) == .awaited)
-            let options = PublishOptions(source: "chat", eventID: "1", banner: false)
-            let id = try await rig.client.publish("/post/1", options: options)
-            #expect(try await rig.client.explain(id).outcome == .silent)
-            let mark = try #require(try await rig.client.journalChanges().changes.last)
-            #expect(mark.kind == "read" && mark.details["device"]?.string == "phone")
-        }
-    }
-
-    @Test func theFirstClaimOfANameDecides() async throws {
-        try await withRig { rig in
-            for (kind, device) in [(NamedClaimOptions.Kind.read, "tv"), (.withdrawn, "phone"), (.claimed, "desk")] {
-                let options = NamedClaimOptions(kind, device: device)
-                #expect(try await rig.client.claimNamed(source: "chat", eventID: "1", options: options) == .awaited)
-            }
-            #expect(try await rig.client.statistics()["awaited-events"] == 1)
-            let id = try await rig.client.publish("/post/1", options: Self.named("1"))
-            let explanation = try await rig.client.explain(id)
-            #expect(explanation.outcome == .withdrawn && explanation.device == "phone")
         }
     }
 

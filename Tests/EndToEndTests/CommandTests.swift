@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [
+    private static let mistakes: [([String], CInt, String)] = [
         (["claim", "4711"], 1, "there is no event 4711: it was deleted, or never existed"),
         (["show", "4711"], 1, "“notifyctl history” lists the events"),
         (["forget", "4711"], 1, "“notifyctl history” lists the events"),
@@ -167,14 +167,17 @@ import Testing
         (["listen", "--within", "5s"], 64, "--claim and --exec"),
         (["listen", "--claim", "--exec", "true", "--within", "11m"], 64, "10m"),
         (["status", "--address", "unix:path=/nowhere"], 69, "--address"),
-    ])
-    func whatIsWrongIsSaidWithItsExitCode(_ arguments: [String], _ code: CInt, _ words: String) async throws {
+    ]
+
+    @Test func whatIsWrongIsSaidWithItsExitCode() async throws {
         try await withRig { rig in
-            let process = try rig.start(arguments: arguments)
-            #expect(await process.waitForExit() == .code(code))
-            let errors = await process.allLines(of: 2) ?? []
-            #expect(errors.joined(separator: "\n").contains(words), "\(errors)")
-            #expect(await process.allLines(of: 1) == [])
+            for (arguments, code, words) in Self.mistakes {
+                let process = try rig.start(arguments: arguments)
+                #expect(await process.waitForExit() == .code(code), "\(arguments)")
+                let errors = await process.allLines(of: 2) ?? []
+                #expect(errors.joined(separator: "\n").contains(words), "\(arguments): \(errors)")
+                #expect(await process.allLines(of: 1) == [], "\(arguments)")
+            }
         }
     }
 

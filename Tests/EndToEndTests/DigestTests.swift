@@ -50,20 +50,6 @@ struct DigestTests {
             await rig.server.banners.next(within: .seconds(30)) { $0.title.hasSuffix("while it was quiet") })
     }
 
-    @Test func itComesWhenAPauseEndsAlsoOverARestart() async throws {
-        try await withRig(configuration: "[banner]\npause_digest = true\n") { rig in
-            try await rig.client.setPaused(true)
-            try await publishMuted(rig)
-            await rig.daemon.kill()
-            try await rig.daemon.start()
-            #expect(rig.server.banners.all.isEmpty)
-            try await rig.client.setPaused(false)
-            let banner = try await digest(rig)
-            #expect(banner.title == "4 events while it was quiet")
-            #expect(try await rig.client.history("/notifyd").count == 1)
-        }
-    }
-
     @Test func itComesWhenTheScheduleEndsAndItsButtonOpensTheInbox() async throws {
         try await withRig(configuration: Self.configuration) { rig in
             try await restart(rig, untilNoon: .seconds(5) * Timeouts.factor)
@@ -95,37 +81,6 @@ struct DigestTests {
             #expect(try await rig.client.history("/notifyd").isEmpty)
             try await restart(rig, isKilled: isKilled, untilNoon: .seconds(-3600))
             #expect(try await digest(rig).body == "Mum (2), Jun, post 27")
-        }
-    }
-
-    @Test func itComesWhenTheScheduleIsLiftedOrLeavesTheConfiguration() async throws {
-        try await withRig(configuration: Self.configuration) { rig in
-            for isLifted in [false, true] {
-                try await rig.reconfigure(Self.configuration)
-                try await restart(rig, untilNoon: .seconds(3600))
-                try await publishMuted(rig)
-                if isLifted {
-                    #expect(try await rig.run("resume", "/").exit == .code(0))
-                } else {
-                    try await rig.reconfigure("")
-                }
-                #expect(try await digest(rig).title == "4 events while it was quiet")
-            }
-        }
-    }
-
-    @Test func withoutATerminalItHasNoButtonAndWithoutEventsThereIsNone() async throws {
-        let configuration = Self.configuration.replacing("terminal = ", with: "# ")
-        try await withRig(configuration: configuration) { rig in
-            try await restart(rig, untilNoon: .seconds(3600))
-            #expect(try await rig.run("resume", "/").exit == .code(0))
-            #expect(try await rig.outcome(ofEventAt: "/after") == "shown")
-            #expect(try await rig.client.history("/notifyd").isEmpty)
-            try await rig.restart(true)
-            try await restart(rig, untilNoon: .seconds(7200))
-            try await publishMuted(rig)
-            try await rig.reconfigure("")
-            #expect(try await digest(rig).actions == [])
         }
     }
 }

@@ -31,56 +31,6 @@ import Testing
         }
     }
 
-    @Test func aLateClaimHasTheVerdictThatItWasAnswered() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            var ids: [EventID] = []
-            for _ in 1...2 {
-                ids.append(try await stage.client.send("/note/1", title: "news"))
-                _ = try await stage.outcome(of: ids.last!)
-            }
-            #expect(try await stage.client.claim(ids[0]) == .recorded)
-            let decision = try await stage.client.explain(ids[0])
-            #expect(decision.outcome == .retracted)
-            #expect(decision.claims.map(\.verdict) == [.recorded])
-            #expect(server.closes.all.isEmpty)
-            #expect(try await stage.client.claim(ids[1]) == .retracted)
-            #expect(try await stage.client.explain(ids[1]).claims.map(\.verdict) == [.retracted])
-            #expect(try await stage.close(on: server) == 1)
-        }
-    }
-
-    @Test func aSecondClaimIsKept() async throws {
-        try await withRig { rig in
-            let id = try await rig.client.publish("/post/1", options: Self.long)
-            #expect(try await rig.client.claim(id) == .suppressed)
-            let other = try await NotifyClient(address: rig.bus.address)
-            #expect(try await other.claim(id) == .recorded)
-            #expect(try await other.claimProvisionally(id, within: .seconds(1)) == .recorded)
-            await other.close()
-            let claims = try await rig.client.explain(id).claims
-            #expect(claims.map(\.form) == ["Claim", "Claim", "ClaimProvisionally"])
-            #expect(claims.map(\.verdict) == [.suppressed, .recorded, .recorded])
-            let times = try claims.map { try #require($0.after) }
-            #expect(times == times.sorted())
-        }
-    }
-
-    @Test func aMissingServerIsNotALateTimer() async throws {
-        try await withBannerStage("start_server = false\n") { stage in
-            let id = try await stage.client.send("/note/1", title: "news")
-            try await stage.until("it waits for a server") {
-                try await stage.client.explain(id).reason.hasSuffix("waits: there is no notification server.")
-            }
-            let server = try await stage.server()
-            #expect(try await stage.outcome(of: id).kind == "shown")
-            let decision = try await stage.client.explain(id)
-            #expect(decision.delay == .absent)
-            #expect(server.showing.count == 1)
-            #expect(decision.reason.contains("there was no notification server"))
-        }
-    }
-
     @Test func whoeverWaitsForAnOutcomeHearsWhatIsAwaited() async throws {
         try await withRig { rig in
             rig.server.stop()

@@ -43,38 +43,6 @@ struct ForgetTests {
         }
     }
 
-    @Test func theBannerIsClosedAndWhatIsUndecidedOrAValueStays() async throws {
-        try await withRig { rig in
-            let shown = try await rig.client.publish("/post/1", title: "t")
-            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
-            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
-            let open = try await rig.client.publish(
-                "/post/2", title: "t", options: PublishOptions(window: .seconds(60)))
-            let value = try await rig.client.publish("/post/3", options: PublishOptions(retain: true, banner: false))
-            let later = try await rig.client.publish("/post/4", options: PublishOptions(banner: false))
-            #expect(try await rig.client.forget("/post", upTo: value) == 1)
-            #expect(await rig.server.closes.next(within: .seconds(5))?.id == banner.id)
-            #expect(try await rig.client.history().map(\.event.id) == [open, value, later])
-            #expect(try await rig.client.unread() == 1)
-            #expect(try await rig.client.snapshot().values.map(\.event.id) == [value])
-            #expect(try await rig.client.claim(open) == .suppressed)
-            #expect(try await rig.client.forget("/") == 2)
-        }
-    }
-
-    /// Others have their turns while a whole history is deleted.
-    @Test func othersAreAnsweredMeanwhile() async throws {
-        try await withRig { rig in
-            try await rig.publishSilently(2000, at: "/chat", word: "secret")
-            async let count = rig.client.forget("/")
-            let other = try await NotifyClient(address: rig.bus.address)
-            let id = try await other.publish("/post/27", title: "t", options: PublishOptions(window: .seconds(60)))
-            #expect(try await other.claim(id) == .suppressed)
-            #expect(try await count >= 2000)
-            await other.close()
-        }
-    }
-
     @Test func whoMayNotClaimOrControlMayNotForget() async throws {
         for permission in ["claim", "control"] {
             let policy = "[[policy]]\ntopic = \"/post\"\ndeny = [\"\(permission)\"]\n"

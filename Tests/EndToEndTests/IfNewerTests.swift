@@ -7,11 +7,11 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct IfNewerTests {
     private func options(
-        _ name: String, published: Int64, removal: Bool = false, timeToLive: Duration? = nil
+        _ name: String, published: Int64, removal: Bool = false
     ) -> PublishOptions {
         PublishOptions(
             source: "elsewhere", eventID: name, retain: removal ? nil : true, remove: removal ? true : nil,
-            timeToLive: timeToLive, published: published, via: "mqtt", ifNewer: true)
+            published: published, via: "mqtt", ifNewer: true)
     }
 
     private func values(_ client: NotifyClient) async throws -> [EventID] {
@@ -51,48 +51,6 @@ struct IfNewerTests {
             #expect(removal.details["published"]?.integer() == now - 3)
             #expect(removal.details["source"]?.string == "elsewhere" && removal.details["event-id"]?.string == "r")
             #expect(removal.details["via"]?.string == "mqtt")
-        }
-    }
-
-    @Test func aRemovalIsRememberedOverARestart() async throws {
-        try await withRig { rig in
-            let now: Int64 = 1_700_000_000_000_000
-            try await rig.client.publish("/value", options: options("a", published: now))
-            try await rig.client.publish("/value", options: options("b", published: now + 10, removal: true))
-            #expect(try await values(rig.client).isEmpty)
-            await rig.daemon.kill()
-            try await rig.daemon.start()
-            try await rig.client.publish("/value", options: options("c", published: now + 5))
-            #expect(try await values(rig.client).isEmpty)
-            let next = try await rig.client.publish("/value", options: options("d", published: now + 11))
-            #expect(try await values(rig.client) == [next])
-
-            // One that is over ends it.
-            let over = options("e", published: now + 20, timeToLive: .zero)
-            try await rig.client.publish("/value", options: over)
-            #expect(try await values(rig.client).isEmpty)
-            try await rig.client.publish("/value", options: options("f", published: now + 15))
-            #expect(try await values(rig.client).isEmpty)
-            let causes = try await rig.client.journalChanges().changes.compactMap { $0.details["cause"]?.string }
-            #expect(causes == ["publisher", "replaced"])
-
-            // An own value is the newest, whatever the clocks say.
-            let far = try await rig.client.publish("/value", options: options("g", published: 4_000_000_000_000_000))
-            #expect(try await values(rig.client) == [far])
-            let own = try await rig.client.publish("/value", options: PublishOptions(retain: true))
-            let snapshot = try await rig.client.snapshot("/value")
-            #expect(snapshot.values.map(\.event.id) == [own])
-            let row = try await rig.client.journalChanges().changes.first { $0.kind == "event" && $0.id == own }
-            #expect(row?.details["published"]?.integer() == 4_000_000_000_000_001)
-        }
-    }
-
-    @Test func whatIsNoValueIsRefused() async throws {
-        try await withRig { rig in
-            let error = await #expect(throws: NotifyError.self) {
-                try await rig.client.publish("/value", options: PublishOptions(ifNewer: true))
-            }
-            #expect(error.map { "\($0)" }?.contains("'if-newer'") == true)
         }
     }
 }

@@ -61,28 +61,6 @@ struct OwnBannerTests {
         }
     }
 
-    @Test func aRestartShowsNothingAgainAndForgetsNothing() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let shown = [
-                try await stage.client.publish("/app/a", options: options(1)),
-                try await stage.client.publish("/app/b", options: options(2)),
-            ]
-            for id in shown { #expect(try await stage.outcome(of: id).kind == "shown") }
-            let open = try await stage.client.publish("/app/c", options: options(3, window: .seconds(1)))
-            await stage.daemon.kill()
-            try await stage.daemon.start()
-            #expect(try await stage.outcome(of: open).kind == "shown")
-            #expect(try await stage.client.claim(shown[0]) == .retracted)
-            #expect(try await stage.outcome(of: shown[0]).kind == "retracted")
-            #expect(try await stage.client.markRead("/app/b") == 1)
-            #expect(try await stage.outcome(of: shown[1]).kind == "retracted")
-            #expect(try await !stage.client.explain(shown[1]).reason.contains("No banner was closed"))
-            #expect(server.banners.all.isEmpty)
-            #expect(server.closes.all.isEmpty)
-        }
-    }
-
     @Test func aShellScriptMayShowTheBanner() async throws {
         try await withRig { rig in
             let sent = try await rig.run("send", "/app/chat", "Mina", "--own-banner", "--wait")

@@ -60,24 +60,6 @@ struct QuietTests {
         }
     }
 
-    @Test func whyNamesTheMuteAndThePause() async throws {
-        try await withRig { rig in
-            try await rig.client.mute("/post", for: .seconds(600))
-            try await rig.client.mute("/", for: .seconds(600))
-            func reason(_ topic: String) async throws -> String {
-                let id = try await rig.client.publish(topic)
-                #expect(await rig.listener.resolution(of: id)?.outcome == "muted")
-                return try await rig.client.explain(id).reason
-            }
-            #expect(try await reason("/post/1").hasPrefix("Its topic was muted: /post, until "))
-            #expect(try await reason("/chat").hasPrefix("Its topic was muted: /, until "))
-            try await rig.client.setPaused(true)
-            #expect(try await reason("/chat") == "Banners were paused.")
-            try await rig.client.pause(for: .seconds(600))
-            #expect(try await reason("/chat").hasPrefix("Banners were paused until "))
-        }
-    }
-
     // MARK: Schedules
 
     /// A schedule that began an hour ago and lasts another hour, in the local time of this machine.

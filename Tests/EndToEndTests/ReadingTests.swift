@@ -87,26 +87,6 @@ struct ReadingTests {
         }
     }
 
-    /// It is longer than a page, and new events come while it is read.
-    @Test func aLongInboxIsReadInPages() async throws {
-        try await withRig { rig in
-            try await rig.client.mute("/note", for: .seconds(3600))
-            var ids: [EventID] = []
-            for number in 0..<1200 {
-                let options = PublishOptions(window: .zero)
-                ids.append(try await rig.client.publish("/note/\(number % 7)", title: "\(number)", options: options))
-            }
-            var read: [EventID] = []
-            while true {
-                let page = try await rig.client.inbox("/note", before: read.last, limit: 500)
-                guard !page.isEmpty else { break }
-                #expect(page.count <= 500)
-                read += page.map(\.id)
-            }
-            #expect(read == ids.reversed())
-        }
-    }
-
     /// Names and topics that a `String` would take for one.
     @Test func textsAreOneWhenTheirBytesAre() async throws {
         try await withRig { rig in
@@ -146,19 +126,6 @@ struct ReadingTests {
             let values = ids.compactMap { $0.last { $0 <= snapshot.cursor } }
             #expect(snapshot.values.map(\.event.id) == values.sorted())
             await publisher.close()
-        }
-    }
-
-    @Test func whatNobodyHasSeenToIsUnread() async throws {
-        try await withRig { rig in
-            let shown = try await rig.client.publish("/post/1", title: "t")
-            #expect(await rig.listener.resolution(of: shown)?.outcome == "shown")
-            let claimed = try await rig.client.publish("/post/2", title: "t")
-            try await rig.client.claim(claimed)
-            #expect(try await rig.client.unread("/post") == 1)
-            let lines = try await rig.run("history", "--unread", "--json=short").output
-            #expect(lines.count == 1 && lines[0].contains("\(shown)"))
-            #expect(try await rig.client.degraded() == nil)
         }
     }
 

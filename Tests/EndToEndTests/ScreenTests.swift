@@ -20,33 +20,6 @@ import Testing
         }
     }
 
-    @Test func whatBelongsToAScreenIsClaimedOnArrival() async throws {
-        try await withRig { rig in
-            let screen = try await rig.client.openScreen("/post/27")
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
-            #expect(try await rig.outcome(ofEventAt: "/post/27/comment") == "claimed")
-            #expect(try await rig.outcome(ofEventAt: "/post/270") == "shown")
-            await screen.close()
-            #expect(rig.server.banners.all.count == 1)
-        }
-    }
-
-    @Test func openingTakesDownWhatIsShownUnlessToldNotTo() async throws {
-        try await withRig { rig in
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
-            let shy = try await rig.client.openScreen("/post/27", clear: false)
-            #expect(try await rig.client.statistics()["retracted"] == 0)
-            try await shy.update(clear: true)
-            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
-            #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
-            let screen = try await rig.client.openScreen("/")
-            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
-            #expect(rig.server.showing.isEmpty)
-            #expect(try await rig.client.screens().map(\.topic) == ["/post/27", "/"])
-            await screen.close()
-        }
-    }
-
     // MARK: Its end
 
     @Test func aClosedScreenClaimsNothing() async throws {
@@ -172,25 +145,6 @@ import Testing
 
     // MARK: What may be done with it
 
-    @Test func onlyItsOwnerMayTouchAScreen() async throws {
-        try await withRig { rig in
-            let screen = try await rig.client.openScreen("/post/27")
-            let id = try #require(await screen.id)
-            let stranger = try await Connection.open(rig.bus.address)
-            for (member, arguments) in [
-                ("UpdateScreen", [.uint64(id), .variants(["state": "hidden"])]), ("CloseScreen", [Value.uint64(id)]),
-            ] {
-                let error = await #expect(throws: NotifyError.self) {
-                    try await stranger.call(
-                        .call(member, of: Router.interface, at: Router.path, on: Router.name, arguments))
-                }
-                #expect(error?.name == "org.notifyd.Router1.Error.AccessDenied")
-            }
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
-            stranger.close()
-        }
-    }
-
     @Test func aHiddenScreenClaimsNothingUntilItIsSeenAgain() async throws {
         try await withRig { rig in
             let screen = try await rig.client.openScreen("/post/27", state: .visible)
@@ -236,32 +190,6 @@ import Testing
             #expect(await rig.listener.resolution(of: second)?.outcome == "shown")
             await screen.close()
             #expect(try await questions.next() == nil)
-        }
-    }
-
-    @Test func aRouteThatWaitsForScreensSaysThatThereWasNone() async throws {
-        let configuration = "[[route]]\ntopic = \"/chat/{room}\"\nwait = \"screens\"\nwindow = \"20s\"\n"
-        try await withRig(configuration: configuration) { rig in
-            let id = try await rig.client.send("/chat/a", title: "one")
-            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
-            let reason = try await rig.client.explain(id).reason
-            #expect(reason.hasPrefix("Its route waits for screens only, and no screen covered its topic."), "\(reason)")
-        }
-    }
-
-    @Test func aScreenIsAskedOnlyWhileItWantsToBe() async throws {
-        try await withRig { rig in
-            let screen = try await rig.client.openScreen("/post")
-            var questions = screen.questions.makeAsyncIterator()
-            #expect(try await rig.outcome(ofEventAt: "/post/1") == "claimed")
-            try await screen.update(mode: .ask)
-            let second = try await rig.client.send("/post/2")
-            #expect(try await questions.next()?.id == second)
-            try await screen.update(state: .hidden)
-            #expect(try await rig.outcome(ofEventAt: "/post/3") == "shown")
-            try await screen.update(state: .focused)
-            let fourth = try await rig.client.send("/post/4")
-            #expect(try await questions.next()?.id == fourth)
         }
     }
 

@@ -73,30 +73,6 @@ import Testing
         }
     }
 
-    @Test func twoScreensShowTwoPostsAndOnlyTheThirdIsABanner() async throws {
-        try await withRig { rig in
-            let screens = try await [27, 28].asyncMap { post in
-                let client = try await NotifyClient(address: rig.bus.address)
-                return (client, try await client.events(at: "/post/\(post)"))
-            }
-            let claims = screens.map { client, events in
-                Task {
-                    for try await event in events { return (event.topic, try await client.claim(event.id)) }
-                    return ("", Verdict.recorded)
-                }
-            }
-            for post in 27...28 { try await rig.client.send("/post/\(post)", title: "a") }
-            let third = try await rig.client.send("/post/29", title: "third")
-            #expect(try await claims[0].value == ("/post/27", .suppressed))
-            #expect(try await claims[1].value == ("/post/28", .suppressed))
-            #expect(await rig.server.banners.next(within: .seconds(5))?.title == "third")
-            #expect(await rig.listener.resolution(of: third)?.outcome == "shown")
-            #expect(try await rig.listener.pending() == 0)
-            #expect(rig.server.banners.all.count == 1)
-            for (client, _) in screens { await client.close() }
-        }
-    }
-
     @Test func everyoneHearsEverythingClaimedOrNot() async throws {
         try await withRig { rig in
             let others = [try await Listener(on: rig.bus), try await Listener(on: rig.bus)]
@@ -117,9 +93,4 @@ import Testing
 }
 
 extension Sequence where Element: Sendable {
-    fileprivate func asyncMap<Result>(_ transform: (Element) async throws -> Result) async rethrows -> [Result] {
-        var results: [Result] = []
-        for element in self { results.append(try await transform(element)) }
-        return results
-    }
 }

@@ -142,19 +142,6 @@ struct EventTests {
         }
     }
 
-    @Test func aNewDeviceBeginsWithThePresent() async throws {
-        try await withLink(isStarted: false) { rig in
-            try await rig.one.startBridge()
-            try await rig.one.client.publish("/log/a", title: "before", options: Self.silent)
-            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
-            try await rig.two.startBridge()
-            try await rig.two.until("the first is online") { try await rig.two.isOnline("desk") }
-            try await rig.one.client.publish("/log/a", title: "after", options: Self.silent)
-            try await rig.two.hears("after")
-            #expect(try await rig.two.titles() == ["after"])
-        }
-    }
-
     @Test func rubbishOnTheBrokerDoesNothing() async throws {
         try await withLink { rig in
             let device = try await rig.one.client.device()

@@ -84,19 +84,6 @@ struct HoldTests {
         }
     }
 
-    @Test func aScreenThatIsClosedElsewhereHoldsNothing() async throws {
-        try await withLink { rig in
-            let screen = try await rig.two.client.openScreen("/post")
-            try await waitForScreen("/post/27", rig)
-            await screen.close()
-            try await rig.one.until("it is known", within: .seconds(30)) {
-                let id = try await rig.one.client.publish("/post/27", title: "probe", options: Self.brief)
-                try await rig.one.until("it is decided") { try await outcome(of: id, on: rig.one) != nil }
-                return try await !isHeld(id, on: rig.one)
-            }
-        }
-    }
-
     // MARK: Behind
 
     /// What was claimed while this device was away has no banner, though its claims come after all events.

@@ -45,17 +45,6 @@ struct ValueTests {
         }
     }
 
-    @Test func aNewDeviceGetsTheCurrentValues() async throws {
-        try await withLink(isStarted: false) { rig in
-            try await rig.one.startBridge()
-            let retain = PublishOptions(retain: true, banner: false)
-            try await rig.one.client.publish("/a/1", title: "one", options: retain)
-            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
-            try await rig.two.startBridge()
-            try await agree(rig, on: ["/a/1": "one"])
-        }
-    }
-
     /// The broker has what the device itself said after the backup was made.
     @Test func theValuesOfADeviceComeBackAfterItsBackup() async throws {
         try await withLink { rig in

@@ -188,39 +188,6 @@ struct FullDiskTests {
         }
     }
 
-    /// The reserve is for outcomes and deletions, and no further event takes it.
-    @Test func onADiskThatOnlyTheJournalFillsOldEventsCanBeForgotten() async throws {
-        try await withFaultRig(through: disk(size: "20m", "")) { rig in
-            try await fill(rig, bodies: 8_000)
-            #expect(
-                try await rig.call("Forget", ["/run", .uint64(0)], timeout: .seconds(300)).arguments.first?.integer()
-                    ?? 0 > 100)
-            try await rig.until("there is room") { try await rig.degradation() == "" }
-            _ = try await rig.send("/note/1", "after")
-        }
-    }
-
-    /// The log of SQLite takes a large part of a small disk, and a checkpoint makes the file larger by as much.
-    /// `make disks` tries all sizes.
-    @Test(arguments: zip(["3m", "7m", "15m"], [30_000, 1_000, 30_000]))
-    func onASmallDiskOldEventsCanAlwaysBeForgottenAtOnce(_ size: String, bytes: Int) async throws {
-        try await withFaultRig(through: disk(size: size, "")) { rig in
-            for round in 1...3 {
-                let accepted = try await fillOnce(rig, bytes: bytes)
-                try #require(accepted.count > 10, "round \(round)")
-                let last = accepted[accepted.count / 2]
-                let reply = try await rig.call("Forget", ["/run", .uint64(last)], timeout: .seconds(300))
-                #expect(reply.arguments.first?.integer() ?? 0 > 0, "round \(round)")
-                try await rig.until("there is room") { try await rig.degradation() == "" }
-                let after = try await rig.send("/note/1", "after")
-                let history = try await rig.history().map(\.id)
-                #expect(history.contains(after))
-                let missing = Set(accepted.filter { $0 > last }).subtracting(history)
-                #expect(missing.isEmpty, "lost in round \(round) of \(accepted.count): \(missing.sorted().suffix(3))")
-            }
-        }
-    }
-
     /// Publishes until something is refused.
     ///
     /// - Returns: what was accepted.
