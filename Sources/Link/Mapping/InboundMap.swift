@@ -97,7 +97,7 @@ public struct InboundMap: Equatable, Sendable {
     }
 
     private static func members(of payload: [UInt8]) throws(MapError) -> [JSON.Member] {
-        guard !payload.isEmpty else { throw MapError("the message is empty, and no JSON object") }
+        guard !payload.isEmpty else { throw MapError("the message is empty, not a JSON object") }
         let json: JSON
         do { json = try JSONParser.parse(payload) } catch { throw MapError("the message is not JSON: \(error.reason)") }
         guard let members = json.members else { throw MapError("the message is not a JSON object") }

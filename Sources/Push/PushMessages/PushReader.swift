@@ -69,7 +69,7 @@ extension PushSource {
         }
         if let json, json.members != nil { return json }
         guard needed else { return nil }
-        let what = mistake.map { "no JSON (\($0))" } ?? "no JSON object"
+        let what = mistake.map { "not JSON (\($0))" } ?? "not a JSON object"
         throw PushError("the message is \(what), and the templates of its [[map]] name members of one")
     }
 

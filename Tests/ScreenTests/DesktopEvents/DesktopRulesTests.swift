@@ -143,7 +143,7 @@ struct DesktopRulesTests {
         ),
         ("[[app]]\ntitle = \"(\"", "desktop.toml:2:1: 'title': "),
         ("[[app]]\napp = \"a\"\ntopic = \"a\"", "desktop.toml:3:1: 'topic': "),
-        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' must be"),
+        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' is"),
         (
             "[[app]]\napp = \"a\"\nkeep = \"999ms\"",
             "desktop.toml:3:1: 'keep' must be 0, or between 1s and 366d; it is 999ms"
