@@ -49,6 +49,37 @@ struct DoctorCheckTests {
         #expect(unit.finding.advice?.contains("ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/") == true)
     }
 
+    @Test func theSettingThatForbidsNamespacesIsNamed() {
+        let setting = "kernel.apparmor_restrict_unprivileged_userns"
+        let file = "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+        #expect(NamespaceObstacle.find { $0 == file ? "0\n" : nil } == nil)
+        let obstacle = NamespaceObstacle.find { $0 == file ? "1\n" : nil }
+        #expect(obstacle == .setting("\(setting)=1"))
+        // unshare(1) may be allowed what systemd is not.
+        let unit = UnitCheck(
+            hasManager: true, loadState: "loaded", activeState: "failed", result: "exit-code", exitStatus: 226,
+            obstacle: obstacle, allowsNamespaces: true)
+        #expect(
+            unit.finding.state == "failed with 226: users get no user namespaces on this system (\(setting)=1)")
+        #expect(unit.finding.advice?.contains("ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/") == true)
+        let bridge = UnitFailure(unit: "notifyd-ntfy", exitStatus: 218, obstacle: obstacle)
+        #expect(bridge.advice.contains("ln -s /dev/null ~/.config/systemd/user/notifyd-ntfy.service.d/"))
+    }
+
+    @Test func aMountBelowSharedMemoryThatStopsTheUnitIsNamed() {
+        func find(_ mounted: String) -> NamespaceObstacle? {
+            NamespaceObstacle.find {
+                $0 == "/proc/self/mountinfo"
+                    ? "25 24 0:23 / /dev/shm rw - tmpfs tmpfs rw\n31 25 0:41 / \(mounted) rw - tmpfs none rw\n" : nil
+            }
+        }
+        #expect(find("/var/lib/docker/overlay2/a/merged") == nil && find("/dev/shm-2") == nil)
+        #expect(find("/dev/shm/disk") == .mount("/dev/shm/disk"))
+        let unit = UnitFailure(unit: "notifyd", exitStatus: 226, obstacle: find("/dev/shm/disk"))
+        #expect(unit.state == "failed with 226: systemd cannot set up PrivateDevices= while /dev/shm/disk is mounted")
+        #expect(unit.advice.hasPrefix("Unmount it, as root: umount /dev/shm/disk. Then: systemctl --user reset-failed"))
+    }
+
     @Test(arguments: [
         (UnitCheck(), Finding.Level.ok),
         (UnitCheck(hasManager: true, loadState: "not-found"), .warning),

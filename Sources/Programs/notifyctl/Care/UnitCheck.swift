@@ -19,6 +19,8 @@ struct UnitCheck {
     var hasJob = false
     /// The files that `LoadCredential=` names.
     var credentials: [String] = []
+    /// What stood in the way of its namespaces, if that can be told.
+    var obstacle: NamespaceObstacle?
     /// Whether users may create user namespaces here; `nil` if that was not tested.
     var allowsNamespaces: Bool?
 
@@ -48,10 +50,11 @@ struct UnitCheck {
     }
 
     private var failure: Finding {
-        let failure = UnitFailure(unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials)
+        let failure = UnitFailure(
+            unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials, obstacle: obstacle)
         switch exitStatus {
         case _ where UnitFailure.namespaceFailures.contains(exitStatus):
-            return allowsNamespaces == false
+            return obstacle == nil && allowsNamespaces == false
                 ? .problem(
                     Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
                     "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
@@ -87,8 +90,11 @@ extension UnitCheck {
         check.result = failure.result
         check.exitStatus = failure.exitStatus
         check.credentials = failure.credentials
+        check.obstacle = failure.obstacle
         check.restarts = service["NRestarts"]?.integer() ?? 0
-        if check.activeState == "failed", UnitFailure.namespaceFailures.contains(check.exitStatus) {
+        if check.activeState == "failed", UnitFailure.namespaceFailures.contains(check.exitStatus),
+            check.obstacle == nil
+        {
             check.allowsNamespaces = await createsNamespaces()
         }
         return (check, service)
@@ -114,6 +120,8 @@ struct UnitFailure: Equatable {
     var exitStatus = 0
     /// The files that `LoadCredential=` names.
     var credentials: [String] = []
+    /// What stood in the way of the unit's namespaces, if that can be told.
+    var obstacle: NamespaceObstacle?
 
     /// `EXIT_CREDENTIALS`
     static let credentialFailure = 243
@@ -130,7 +138,13 @@ struct UnitFailure: Equatable {
         case Self.credentialFailure:
             "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be read"
         case _ where Self.namespaceFailures.contains(exitStatus):
-            "failed with \(exitStatus): systemd could not set up the unit's namespaces"
+            switch obstacle {
+            case .setting(let setting):
+                "failed with \(exitStatus): users get no user namespaces on this system (\(setting))"
+            case .mount(let path):
+                "failed with \(exitStatus): systemd cannot set up PrivateDevices= while \(path) is mounted"
+            case nil: "failed with \(exitStatus): systemd could not set up the unit's namespaces"
+            }
         default: "failed (\(result), exit status \(exitStatus))"
         }
     }
@@ -145,6 +159,11 @@ struct UnitFailure: Equatable {
             let place = files.isEmpty ? "“systemctl --user cat \(unit)” names it" : "it is \(files)"
             return "Write that file, readable for you: \(place). Then: \(restart)"
         case _ where Self.namespaceFailures.contains(exitStatus):
+            switch obstacle {
+            case .setting: return "Run \(unit) without them: \(Self.leaveNamespacesOut(of: unit))"
+            case .mount(let path): return "Unmount it, as root: umount \(path). Then: \(restart)"
+            case nil: break
+            }
             return
                 "\(log) says what was in the way, such as a folder that is missing, or a system without user namespaces. "
                 + "To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
@@ -165,10 +184,36 @@ extension UnitFailure {
         self.unit = unit
         result = service["Result"]?.string ?? ""
         exitStatus = service["ExecMainStatus"]?.integer() ?? 0
+        if Self.namespaceFailures.contains(exitStatus) { obstacle = .find(FileFacts.text) }
         credentials = (service["LoadCredential"]?.elements ?? []).compactMap { pair in
             guard let pair = pair.elements, pair.count == 2 else { return nil }
             return pair[1].string
         }
+    }
+}
+
+/// What keeps systemd from making the namespaces of a user's unit, as far as this system tells.
+enum NamespaceObstacle: Equatable {
+    /// A setting of the kernel gives users no user namespaces, such as `kernel.apparmor_restrict_unprivileged_userns=1`.
+    case setting(String)
+    /// This is mounted below `/dev/shm`. For `PrivateDevices=` systemd binds `/dev/shm` without what is mounted there, and
+    /// in a user namespace the kernel does not let it.
+    case mount(String)
+
+    private static let forbidding = [
+        ("kernel.apparmor_restrict_unprivileged_userns", "1"), ("kernel.unprivileged_userns_clone", "0"),
+        ("user.max_user_namespaces", "0"),
+    ]
+
+    /// - Parameter text: reads a file; `nil` if it is not there.
+    static func find(_ text: (String) -> String?) -> NamespaceObstacle? {
+        for (name, value) in forbidding where text("/proc/sys/\(name.replacing(".", with: "/"))") == value + "\n" {
+            return .setting("\(name)=\(value)")
+        }
+        // The fifth field of a line is where it is mounted; proc_pid_mountinfo(5).
+        let points = (text("/proc/self/mountinfo") ?? "").split(separator: "\n")
+            .compactMap { $0.split(separator: " ").dropFirst(4).first }
+        return points.first { $0.hasPrefix("/dev/shm/") }.map { .mount(String($0)) }
     }
 }
 
