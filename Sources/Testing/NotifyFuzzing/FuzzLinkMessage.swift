@@ -1,5 +1,5 @@
-import Linking
 import LinkSealing
+import Linking
 
 /// A message of another device, as it comes from the broker: plain, signed or sealed. What can be read can be written,
 /// and is the same then.

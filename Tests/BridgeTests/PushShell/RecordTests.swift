@@ -1,7 +1,7 @@
 import NotifyBridge
+import PushMessages
 import Routing
 import Testing
-import PushMessages
 
 @testable import PushShell
 
