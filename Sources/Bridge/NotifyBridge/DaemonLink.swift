@@ -67,8 +67,9 @@ public final class DaemonLink: Sendable {
     ///   - address: of the bus.
     ///   - loop: where notices and answers are delivered; with `nil` the connection has a loop of its own.
     ///   - onLoss: called once when the bus is gone, or has delivered what is longer than ``maximumMessage``, with the
-    ///   reason. - onRefusal: called with the reason when notifyd is there and takes no events for now, and with `nil`
-    ///   when it takes them again.
+    ///     reason.
+    ///   - onRefusal: called with the reason when notifyd is there and takes no events for now, and with `nil`
+    ///     when it takes them again.
     package static func open(
         _ address: String, on loop: WorkLoop? = nil,
         onLoss: @escaping @Sendable (_ reason: String) -> Void = { _ in },

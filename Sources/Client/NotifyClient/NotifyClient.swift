@@ -132,7 +132,8 @@ extension NotifyClient {
     ///
     /// - Parameters:
     ///   - source: the source of the event; for an event without source and event-id, `notifyd:` and the property
-    ///   `Device`. - eventID: its event-id, or its id in decimal.
+    ///     `Device`.
+    ///   - eventID: its event-id, or its id in decimal.
     ///   - options: what was done with the event, and where.
     /// - Throws: `refused` with `InvalidEvent`, `AccessDenied`, `LimitExceeded` or `StorageUnavailable`.
     @discardableResult

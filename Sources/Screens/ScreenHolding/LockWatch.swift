@@ -225,7 +225,8 @@ package struct LockerProgram {
     ///
     /// - Parameters:
     ///   - environment: `/proc/PID/environ`; `nil`: it cannot be read, as that of a program with the rights of its
-    ///   owner. - runtimeFolder: `XDG_RUNTIME_DIR` of this session.
+    ///     owner.
+    ///   - runtimeFolder: `XDG_RUNTIME_DIR` of this session.
     package static func isHere(_ environment: String?, runtimeFolder: String?) -> Bool {
         let name = "XDG_RUNTIME_DIR="
         guard let variable = environment?.split(separator: "\0").first(where: { $0.hasPrefix(name) }) else {

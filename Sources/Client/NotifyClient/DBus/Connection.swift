@@ -76,7 +76,8 @@ package final class Connection: @unchecked Sendable {
     ///     is read: libdbus copies a message twice, and whoever is on the bus may send 128 MiB. With `nil`, all are
     ///     received.
     ///   - isOwner: called on the loop for every reply to a call to a well-known name; only a reply from the owner is
-    ///   accepted. - onSignal: called for every signal that arrives.
+    ///     accepted.
+    ///   - onSignal: called for every signal that arrives.
     ///   - onClose: called once when the connection is lost, but not when it is closed with `close`.
     ///   - onCut: called instead, if it is given, when the bus is there still: what it delivered was too long, or no
     ///   message at all.
