@@ -19,7 +19,6 @@ final class SwaySource: WindowSource {
     private var socket: SwaySocket?
     private var timer: EventSource?
     private var windows: [Window] = []
-    private var isSubscribed = false
     /// Whether the answer to a question for the tree has not come yet.
     private var awaitsTree = false
     /// Whether something has changed since the question.
