@@ -214,7 +214,8 @@ let package = Package(
             ],
             path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]
         ),
-        // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no Foundation.
+        // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no
+        // Foundation.
         .target(
             name: "Linking",
             dependencies: [
@@ -278,8 +279,8 @@ let package = Package(
             path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict,
             linkerSettings: [compact]),
 
-        // Web Push: the keys of a receiver, messages that are encrypted for them, and pushes as events. No clock, no files,
-        // no Foundation.
+        // Web Push: the keys of a receiver, messages that are encrypted for them, and pushes as events. No clock, no
+        // files, no Foundation.
         .target(
             name: "PushMessages",
             dependencies: [
@@ -299,7 +300,8 @@ let package = Package(
             name: "notifyd-unifiedpush", dependencies: ["NotifyBridge", "PushShell"],
             path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
 
-        // Messages of ntfy as events, events as messages, and what is decided about them. No C, no clock, no files, no Foundation.
+        // Messages of ntfy as events, events as messages, and what is decided about them. No C, no clock, no files, no
+        // Foundation.
         .target(
             name: "NtfyMessages",
             dependencies: [
@@ -325,7 +327,8 @@ let package = Package(
             name: "notifyd-ntfy", dependencies: ["NotifyBridge", "NtfyShell"], path: "Sources/Programs/notifyd-ntfy",
             swiftSettings: strict, linkerSettings: [compact]),
 
-        // Notifications of ordinary programs as events: rules, and which banner is which event. No C, no clock, no files, no Foundation.
+        // Notifications of ordinary programs as events: rules, and which banner is which event. No C, no clock, no
+        // files, no Foundation.
         .target(
             name: "DesktopEvents",
             dependencies: [

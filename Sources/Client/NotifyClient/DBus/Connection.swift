@@ -80,7 +80,7 @@ package final class Connection: @unchecked Sendable {
     ///   - onSignal: called for every signal that arrives.
     ///   - onClose: called once when the connection is lost, but not when it is closed with `close`.
     ///   - onCut: called instead, if it is given, when the bus is there still: what it delivered was too long, or no
-    ///   message at all.
+    ///     message at all.
     /// - Throws: `notReachable` when there is no bus, or the bus refuses the connection.
     package static func open(
         _ address: String,

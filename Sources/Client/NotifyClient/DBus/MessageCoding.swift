@@ -2,8 +2,7 @@ internal import CDBus
 import Glibc
 
 // Converts between Message and DBusMessage. Values are checked first, because libdbus aborts the program when an
-// argument is invalid. See
-// https://dbus.freedesktop.org/doc/api/html/group__DBusMessage.html
+// argument is invalid. See https://dbus.freedesktop.org/doc/api/html/group__DBusMessage.html
 
 /// The one owner of a reference to a `DBusMessage`.
 struct RawMessage: ~Copyable {

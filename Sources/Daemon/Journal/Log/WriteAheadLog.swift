@@ -102,8 +102,7 @@ package final class WriteAheadLog {
     ///   - applied: the last sequence that is in the index, and synced there; 0 if there is none. New frames have
     ///     higher ones.
     ///   - known: the last sequence that this process knows to be on the disk; a later frame was refused,
-    ///     and the next one
-    ///     counts in its place. `nil`: this process has written none.
+    ///     and the next one counts in its place. `nil`: this process has written none.
     /// - Throws: what `body` throws, and what reading throws. Then nothing can be appended, and it may be called again.
     package func replay(
         after applied: UInt64, known: UInt64? = nil,
