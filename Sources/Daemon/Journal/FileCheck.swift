@@ -34,9 +34,10 @@ enum FileCheck {
             && header[44..<47].allSatisfy { $0 == 0 } && (0...4).contains(header[47])
     }
 
-    /// A path, escaped for a URI.
-    static func escapedForURI(_ path: String) -> String {
-        path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+    /// The URI of a file, for [SQLite](https://www.sqlite.org/uri.html).
+    static func uri(_ path: String, _ parameters: String) -> String {
+        let path = path.replacing("%", with: "%25").replacing("?", with: "%3f").replacing("#", with: "%23")
+        return "file:\(path)?\(parameters)"
     }
 
     /// The size of a file, in bytes; 0 if there is none.
@@ -52,18 +53,9 @@ enum FileCheck {
         return bytes(UInt64(space.f_blocks), of: space)
     }
 
-    /// Checks the whole file, and rebuilds damaged indexes. Checksums find damaged rows.
-    ///
-    /// - Returns: whether the file is sound.
-    /// - Throws: `JournalError.damaged` if pages are damaged.
-    static func check(_ queue: DatabaseQueue) throws -> Bool {
-        let complaints = try queue.read { db in try String.fetchAll(db, sql: "PRAGMA integrity_check(20)") }
-        if complaints == ["ok"] { return true }
-        guard complaints.allSatisfy({ !$0.hasPrefix("***") && !$0.contains("malformed") }) else {
-            throw JournalError.damaged
-        }
-        try queue.write { db in try db.execute(sql: "REINDEX") }
-        return false
+    /// Whether pages and indexes of the whole file are sound. Checksums find damaged rows.
+    static func isSound(_ db: Database) throws -> Bool {
+        try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") == "ok"
     }
 
     /// The bytes that are free on the disk of a directory; `nil` if unknown.

@@ -5,7 +5,7 @@ import Routing
 /// The tables of the index. A row holds a record in the journal's own coding; the other columns are what is searched.
 enum IndexSchema {
     /// The version of tables and records, in `PRAGMA user_version`.
-    static let version = 1
+    static let version = 2
 
     static let tables = """
         CREATE TABLE event (
@@ -44,6 +44,7 @@ enum IndexSchema {
             if version > Self.version { return .newer }
             let isEmpty = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") == 0
             if isEmpty { return .empty }
+            guard version > 0 else { throw JournalError.damaged }
             return version == Self.version ? .present : .earlier
         }
     }
@@ -118,7 +119,7 @@ extension EventState {
     /// Writes the row, in place of the one with this id.
     func write(by insertion: Statement, _ writer: inout RecordWriter) throws {
         writer.removeAll()
-        write(to: &writer)
+        LogRecord(.event(self)).writeSealed(to: &writer)
         let columns = columns
         try insertion.execute(
             arguments: [
@@ -131,7 +132,7 @@ extension EventState {
     ///
     /// - Throws: `Damaged` if the record is not what was written, or the other columns say something else.
     init(_ row: Row) throws {
-        let state = try EventState(stored: row.bytes("record"))
+        let state = try EventState(stored: row)
         let found = try Columns(
             id: row.number("id"), outcome: row.number("outcome"), number: row.optionalNumber("number"),
             decided: row.optionalNumber("decided"), shownWith: row.optionalNumber("shown_with"),
@@ -141,17 +142,23 @@ extension EventState {
         guard found == state.columns else { throw Damaged() }
         self = state
     }
-}
 
-extension EventState {
-    init(stored bytes: [UInt8]) throws {
-        self = try bytes.withUnsafeBytes { try EventState(stored: $0) }
+    /// Reads the record of a row of the table `event`, and no other column.
+    init(stored row: Row) throws {
+        guard case .event(let state) = try LogRecord(stored: row.bytes("record")).record else { throw Damaged() }
+        self = state
     }
 }
 
-extension StateValue {
-    init(stored bytes: [UInt8]) throws {
-        self = try bytes.withUnsafeBytes { try StateValue(stored: $0) }
+extension LogRecord {
+    init(stored bytes: [UInt8]) throws { self = try bytes.withUnsafeBytes { try LogRecord(sealed: $0) } }
+
+    /// Reads a row of the table `change`.
+    ///
+    /// - Throws: `Damaged` if the record is not what was written, or has another number.
+    init(change row: Row) throws {
+        self = try LogRecord(stored: row.bytes("record"))
+        guard try number == row.number("number") else { throw Damaged() }
     }
 }
 

@@ -1,4 +1,4 @@
-import GRDBSQLite
+import GRDB
 import Glibc
 
 /// The result of an integrity check of a large journal.
@@ -19,7 +19,17 @@ public enum IntegrityCheck: Sendable, Equatable, LosslessStringConvertible {
     public init(of path: String) {
         // The unit's sandbox refuses this; the check then has the normal priority.
         _ = nice(19)
-        self = Self.result(path)
+        var configuration = Configuration()
+        configuration.readonly = true
+        do {
+            // Only this keeps SQLite from taking the locks that the daemon holds.
+            let queue = try DatabaseQueue(path: FileCheck.uri(path, "immutable=1"), configuration: configuration)
+            self = try queue.read { db in
+                try FileCheck.isSound(db) ? .sound(events: Journal.countOfEvents(db)) : .damaged
+            }
+        } catch {
+            self = JournalError(error) == .damaged ? .damaged : .failed
+        }
     }
 
     // MARK: Text
@@ -43,38 +53,67 @@ public enum IntegrityCheck: Sendable, Equatable, LosslessStringConvertible {
         default: return nil
         }
     }
+}
 
-    // MARK: Checks
-
-    private static func result(_ path: String) -> IntegrityCheck {
-        // Only this keeps SQLite from taking the locks that the daemon holds. GRDB opens no URIs here:
-        // https://www.sqlite.org/c3ref/open.html#coreuriqueryparameters
-        let uri = "file:\(FileCheck.escapedForURI(path))?immutable=1"
-        var connection: OpaquePointer?
-        defer { sqlite3_close(connection) }
-        let code = sqlite3_open_v2(uri, &connection, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nil)
-        guard code == SQLITE_OK, let connection else { return failure(code) }
-        do throws(Failure) {
-            guard try firstRow(of: "PRAGMA integrity_check(1)", connection) == "ok" else { return .damaged }
-            return Int(try firstRow(of: "SELECT count(*) FROM event", connection)).map { .sound(events: $0) } ?? .failed
+/// The integrity check of a large file. The file does not change meanwhile, because checkpoints are off.
+extension Journal {
+    /// Stops checkpoints until `endIntegrityCheck`.
+    ///
+    /// - Returns: the path for `IntegrityCheck.init(of:)`. Use that in another process: closing the file in this one
+    ///   would release this process's locks.
+    /// - Throws: if the checkpoint before the check fails; the journal is closed then.
+    public func beginIntegrityCheck() throws(JournalError) -> String {
+        try fold()
+        guard let queue else { throw .other("the journal is closed") }
+        do {
+            try queue.writeWithoutTransaction { db in
+                _ = try db.checkpoint(.truncate)
+                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
+            }
         } catch {
-            return failure(error.code)
+            throw giveUp(error)
         }
+        // The pages that were in the log are not known any more.
+        scrubbedPages = 1
+        countAtCheck = count
+        isCheckpointingPaused = true
+        return path
     }
 
-    private struct Failure: Error { let code: CInt }
-
-    private static func failure(_ code: CInt) -> IntegrityCheck {
-        [SQLITE_CORRUPT, SQLITE_NOTADB].contains(code & 0xFF) ? .damaged : .failed
+    /// Takes the result of the check. It has no effect if the file was opened again since `beginIntegrityCheck`.
+    ///
+    /// - Parameter result: the result. If the check could not be made, the events are counted here, and damage is
+    ///   noticed when it is read.
+    /// - Throws: `JournalError.damaged`, with the journal closed. `reopen` then checks again, and rebuilds indexes or
+    ///   sets the file aside.
+    public func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError) {
+        guard let queue, isCheckpointingPaused else { return }
+        if result == .damaged { throw giveUp(JournalError.damaged) }
+        try resumeCheckpointing(queue, result)
+        isChecked = true
     }
 
-    private static func firstRow(of sql: String, _ connection: OpaquePointer) throws(Failure) -> String {
-        var statement: OpaquePointer?
-        defer { sqlite3_finalize(statement) }
-        let prepared = sqlite3_prepare_v2(connection, sql, -1, &statement, nil)
-        guard prepared == SQLITE_OK else { throw Failure(code: prepared) }
-        let code = sqlite3_step(statement)
-        guard code == SQLITE_ROW, let text = sqlite3_column_text(statement, 0) else { throw Failure(code: code) }
-        return String(cString: text)
+    /// Cancels a check where the log has no room until the next checkpoint. Its result has no effect, and another check
+    /// may begin.
+    func cancelIntegrityCheck() throws(JournalError) {
+        if let queue, isCheckpointingPaused { try resumeCheckpointing(queue, .failed) }
+    }
+
+    /// Resumes checkpoints. The number of events comes from the result, or is counted.
+    private func resumeCheckpointing(_ queue: DatabaseQueue, _ result: IntegrityCheck) throws(JournalError) {
+        isCheckpointingPaused = false
+        scrubbedPages = 1
+        do {
+            try queue.inDatabase { db in
+                try db.execute(sql: self.usualCheckpoints)
+                if case .sound(let events) = result {
+                    self.count += events - self.countAtCheck
+                } else {
+                    self.count = try Self.countOfEvents(db) + self.pending.arrivalCount
+                }
+            }
+        } catch {
+            throw giveUp(error)
+        }
     }
 }

@@ -76,7 +76,6 @@ extension Journal {
         guard error == .damaged else { return error }
         isSuspect = true
         failure = .damaged
-        recent = nil
         closeIndex()
         return error
     }

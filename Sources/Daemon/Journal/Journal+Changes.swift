@@ -28,27 +28,16 @@ extension Journal {
         after position: ChangePosition, limit: Int, bytes: Int
     ) throws(JournalError) -> (changes: [StoredChange], position: ChangePosition?) {
         guard limit > 0 else { return ([], position) }
-        guard let recent = recent?.after(position.number), recent.count <= limit,
-            recent.reduce(0, { $0 + $1.memoryCost }) <= bytes, isReadable
-        else {
-            let found = try storedChanges(after: position, limit: limit, bytes: bytes)
-            // Who reads to the end goes on from there.
-            if found.position == nil, isOpen, recent == nil { recent = RecentChanges(after: numbers.last) }
-            return found
+        // Who follows the journal reads a change as soon as it is committed.
+        if isReadable, numbers.lastHole ?? 0 <= position.number, let changes = pending.changes(after: position.number),
+            changes.count <= limit, changes.reduce(0, { $0 + $1.memoryCost }) <= bytes
+        {
+            return (changes, nil)
         }
-        assert(agrees(recent, after: position))
-        return (recent, nil)
+        return try storedChanges(after: position, limit: limit, bytes: bytes)
     }
 
-    /// Whether a query finds the same.
-    private func agrees(_ changes: [StoredChange], after position: ChangePosition) -> Bool {
-        guard let stored = try? storedChanges(after: position, limit: changes.count + 1, bytes: .max) else {
-            return true
-        }
-        return stored.changes == changes
-    }
-
-    private func storedChanges(
+    func storedChanges(
         after position: ChangePosition, limit: Int, bytes: Int
     ) throws(JournalError) -> (changes: [StoredChange], position: ChangePosition?) {
         try read { db in
@@ -68,7 +57,7 @@ extension Journal {
                 try next(decided) { try StoredChange($0.number("decided"), .outcome(EventState($0).event)) }
             }
             func nextOther() throws -> StoredChange? {
-                while let row = try next(others, { try ChangeRow($0) }) {
+                while let row = try next(others, { try LogRecord(change: $0) }) {
                     if let change = try self.change(of: row, db) { return change }
                 }
                 return nil
@@ -99,29 +88,21 @@ extension Journal {
     static let decidedQuery = "SELECT * FROM event INDEXED BY event_decided WHERE decided > ? ORDER BY decided"
     private static let otherQuery = "SELECT * FROM change WHERE number > ? ORDER BY number"
 
-    /// The event of a row that names one; `nil` if it was deleted.
-    private func change(of row: ChangeRow, _ db: Database) throws -> StoredChange? {
-        switch row.kind {
-        case .removed, .replaced:
-            guard let topic = row.topic else { return nil }
-            let cause: ValueRemoval.Cause =
-                row.kind == .replaced ? .replaced : row.published == nil ? .expired : .publisher
-            let removal = StoredRemoval(
-                id: row.event, topic: topic, origin: row.origin, published: row.published, removed: row.moment,
-                cause: cause)
-            return StoredChange(row.number, .removed(removal))
-        case .start: return StoredChange(row.number, .start(last: UInt64(clamping: row.published ?? 0)))
-        case .accepted, .read:
-            let found = try events(db, "SELECT * FROM event WHERE id = ?", [Self.number(row.event)]).first
-            guard let found else { return nil }
-            return StoredChange(
-                row.number,
-                row.kind == .accepted
-                    ? .event(found)
-                    : .read(
-                        found, by: row.claimant ?? "", at: row.moment,
-                        from: ClaimPlace(device: row.device, via: row.origin.via)))
+    /// The change that a row tells; `nil` if its event was deleted.
+    private func change(of entry: LogRecord, _ db: Database) throws -> StoredChange? {
+        func event(_ id: EventID) throws -> StoredEvent? {
+            try events(db, "SELECT * FROM event WHERE id = ?", [Self.number(id)]).first
         }
+        let content: StoredChange.Content? =
+            switch entry.record {
+            case .removed(let removal, leaving: _): .removed(removal)
+            case .start(let last, at: _): .start(last: last)
+            case .late(let id): try event(id).map { .event($0) }
+            case .read(let id, let claimant, let moment, let place):
+                try event(id).map { .read($0, by: claimant, at: moment, from: place) }
+            default: nil
+            }
+        return content.map { StoredChange(entry.number ?? 0, $0) }
     }
 
     /// The id of the first event with a number above another one, or an id above all. Most who ask know nearly
@@ -154,58 +135,14 @@ extension Journal {
     public var oldestChange: UInt64 { UInt64(numbers.oldest ?? numbers.last + 1) }
 
     func setOldestChange(_ number: Int64, _ db: Database) throws {
-        try StateTable(db: db).put(.number(number), at: .oldestChange)
+        try StateTable(db: db).put(.counter(.oldestChange, number))
         try db.cachedStatement(sql: "DELETE FROM change WHERE number < ?").execute(arguments: [number])
         numbers.oldest = number
     }
 
     /// Keeps the highest number before events are deleted that may have it.
     func keepLastChange(_ db: Database) throws {
-        try keepHole(numbers.last, db)
+        try keep(numbers.last, as: .lastHole, db)
         numbers.lastHole = numbers.last
-    }
-
-    /// Keeps the number of a change that has no row, unless a higher one is kept.
-    func keepHole(_ number: Int64, _ db: Database) throws {
-        let states = StateTable(db: db)
-        if case .number(let last)? = try? states.value(at: .lastHole), last >= number, last < 1 << 62 { return }
-        try states.put(.number(number), at: .lastHole)
-    }
-}
-
-/// A row of the table `change`.
-package struct ChangeRow: Sendable, Equatable {
-    enum Kind: Int64, CaseIterable {
-        case accepted = 1
-        case read = 2
-        case removed = 3
-        case start = 4
-        /// A removal with the cause `replaced`.
-        case replaced = 5
-    }
-
-    var number: Int64
-    var kind: Kind
-    /// The event, or the removal itself.
-    var event: EventID
-    /// The topic of a removal.
-    var topic: Topic?
-    var claimant: String?
-    /// Microseconds since the epoch.
-    var moment: Int64
-    /// When a removal was published; `nil`: the lifetime of the value ended. Of a start: the highest number before it.
-    var published: Int64?
-    var origin = Origin()
-    /// Where a read mark was made. Its line is the `via` of the origin.
-    var device: String?
-}
-
-extension ChangeRow {
-    /// - Throws: `Damaged` if the row is not what was written.
-    init(_ row: Row) throws {
-        guard case .change(let change) = try StateValue(stored: row.bytes("record")),
-            try change.number == row.number("number")
-        else { throw Damaged() }
-        self = change
     }
 }

@@ -73,7 +73,7 @@ extension Journal {
                 }
                 try batch.flush(db)
                 let sequence = self.pending.frames[batch.frames - 1].sequence
-                try StateTable(db: db).put(.number(Int64(sequence)), at: .applied)
+                try StateTable(db: db).put(.counter(.applied, Int64(sequence)))
             }
         } catch {
             indexFailure = error
@@ -141,7 +141,8 @@ extension Journal {
         let states = StateTable(db: db)
         switch entry.record {
         case .accepted(let event):
-            try accept(event, entry, to: &batch, db)
+            if event.retained { try clearValue(of: event.topic, in: &batch, db) }
+            batch.insert(event, pending.arrival(event.id), number: entry.number)
         case .decided(let id, let decision):
             guard !batch.hasOutcome(of: id, pending.arrival(id), as: sequence) else { return }
             let isThere = try batch.change(id, db) { state in
@@ -150,7 +151,7 @@ extension Journal {
             }
             // A start says the highest number, also if it is that of a deleted event.
             if !isThere, let number = entry.number {
-                try keepHole(number, db)
+                try keep(number, as: .lastHole, db)
                 numbers.lastHole = max(numbers.lastHole ?? 0, number)
             }
         case .claimed(let id, let claim):
@@ -165,48 +166,36 @@ extension Journal {
                     state.claims[index].program = program
                 }
             }
-        case .read(let id, let claimant, let moment, let place):
+        case .read(let id, by: _, at: _, from: _):
             try batch.change(id, db) { $0.isMarkedRead = true }
-            try insert(
-                ChangeRow(
-                    number: entry.number ?? 0, kind: .read, event: id, claimant: claimant, moment: moment,
-                    origin: Origin(via: place.via), device: place.device), db)
-        case .quietReplaced(let quiet): try states.put(.quiet(quiet), at: .quiet)
-        case .snoozesReplaced(let snoozes): try states.put(.snoozes(snoozes), at: .snoozes)
-        case .digestsReplaced(let digests): try states.put(.digests(digests), at: .digests)
-        case .bannerUp(let banner):
-            try states.put(.banner(banner), at: .banner(banner.number))
+            try insert(entry, db)
+        case .late, .start: try insert(entry, db)
+        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp: try states.put(entry.record)
         case .bannerGone(let number): try states.remove(.banner(number))
-        case .allBannersGone: try states.removeAll(.banner)
-        case .awaited(let awaited):
-            try states.put(.awaited(awaited), at: .awaited(awaited.origin))
-            try keepHole(entry.number ?? 0, db)
+        case .allBannersGone: try states.removeAll(.bannerUp)
+        case .awaited:
+            try states.put(entry.record)
+            try keep(entry.number ?? 0, as: .lastHole, db)
         case .awaitedGone(let origin): try states.remove(.awaited(origin))
         case .allAwaitedGone: try states.removeAll(.awaited)
-        case .removed(let removal, let version): try remove(removal, leaving: version, entry, to: &batch, db)
-        case .tombstones(let tombstones):
-            for tombstone in tombstones {
-                guard case .tombstone(let present)? = try? states.value(at: .tombstone(tombstone.topic)),
-                    present.removal >= tombstone.removal
-                else {
-                    try put(tombstone, to: &batch, db)
-                    continue
-                }
+        case .removed(let removal, let version):
+            try keepLastID(removal.id, db)
+            try insert(entry, db)
+            if let version {
+                try clearValue(of: removal.topic, in: &batch, db)
+                try put(Tombstone(topic: removal.topic, version: version, removal: removal.id), to: &batch, db)
             }
-        case .start(let last, let moment):
-            try insert(
-                ChangeRow(
-                    number: entry.number ?? 0, kind: .start, event: EventID(0), moment: moment,
-                    published: Int64(clamping: last)), db)
+            try keepGlobalID(removal.origin, of: removal.id, &batch.globalIDs, db)
+        case .tombstone(let tombstone):
+            if case .tombstone(let present)? = try? states.value(at: .tombstone(tombstone.topic)),
+                present.removal >= tombstone.removal
+            {
+                return
+            }
+            try put(tombstone, to: &batch, db)
+        // The log never has these.
+        case .event, .globalID, .seed, .retention, .counter: break
         }
-    }
-
-    private func accept(_ event: StoredEvent, _ entry: LogRecord, to batch: inout FoldBatch, _ db: Database) throws {
-        if event.retained { try clearValue(of: event.topic, in: &batch, db) }
-        batch.insert(event, pending.arrival(event.id), number: entry.isLate ? nil : entry.number)
-        guard entry.isLate else { return }
-        try insert(
-            ChangeRow(number: entry.number ?? 0, kind: .accepted, event: event.id, moment: event.accepted), db)
     }
 
     /// A topic has no current value any more.
@@ -219,29 +208,11 @@ extension Journal {
         for id in ids { try batch.change(EventID(UInt64(bitPattern: id)), db) { $0.isValue = false } }
     }
 
-    private func remove(
-        _ removal: StoredRemoval, leaving version: ValueVersion?, _ entry: LogRecord, to batch: inout FoldBatch,
-        _ db: Database
-    ) throws {
-        try keepLastID(removal.id, db)
-        try insert(
-            ChangeRow(
-                number: entry.number ?? 0, kind: removal.cause == .replaced ? .replaced : .removed, event: removal.id,
-                topic: removal.topic, moment: removal.removed, published: removal.published, origin: removal.origin), db
-        )
-        if let version {
-            try clearValue(of: removal.topic, in: &batch, db)
-            try put(Tombstone(topic: removal.topic, version: version, removal: removal.id), to: &batch, db)
-        }
-        try keepGlobalID(removal.origin, of: removal.id, accepted: removal.removed, &batch.globalIDs, db)
-    }
-
     /// Takes the place of the topic's earlier one. Those that are too old or too many are deleted from time to time.
     private func put(_ tombstone: Tombstone, to batch: inout FoldBatch, _ db: Database) throws {
         let states = StateTable(db: db)
-        let key = StateKey.tombstone(tombstone.topic)
-        if try !states.contains(key) { batch.tombstones += 1 }
-        try states.put(.tombstone(tombstone), at: key)
+        if try !states.contains(.tombstone(tombstone.topic)) { batch.tombstones += 1 }
+        try states.put(.tombstone(tombstone))
         guard batch.tombstones > limits.removals + limits.removals / 8 else { return }
         let excess = try tombstones(db).prefix(batch.tombstones - limits.removals)
         for tombstone in excess { try states.remove(.tombstone(tombstone.topic)) }
@@ -249,31 +220,30 @@ extension Journal {
     }
 
     /// No id is given out twice, also if that of no event is the last one.
-    func keepLastID(_ id: EventID, _ db: Database) throws {
+    func keepLastID(_ id: EventID, _ db: Database) throws { try keep(Self.number(id), as: .lastID, db) }
+
+    /// Keeps a number, unless a higher one is kept.
+    func keep(_ number: Int64, as counter: Record.Counter, _ db: Database) throws {
         let states = StateTable(db: db)
-        if case .number(let last)? = try? states.value(at: .lastID), last >= Self.number(id), last < 1 << 62 { return }
-        try states.put(.number(Self.number(id)), at: .lastID)
+        guard (try? states.number(counter)) ?? .min < number else { return }
+        try states.put(.counter(counter, number))
     }
 
     /// Keeps the global id of a removal or of a forgotten event, and deletes the oldest if there are too many.
-    func keepGlobalID(
-        _ origin: Origin, of id: EventID, accepted: Int64, _ count: inout Int, _ db: Database
-    ) throws {
+    func keepGlobalID(_ origin: Origin, of id: EventID, _ count: inout Int, _ db: Database) throws {
         guard origin.isGlobalID else { return }
         let states = StateTable(db: db)
         if try !states.contains(.globalID(id)) { count += 1 }
-        try states.put(
-            .removal(
-                NamedPush(origin: Origin(source: origin.source, eventID: origin.eventID), id: id), accepted: accepted),
-            at: .globalID(id))
+        try states.put(.globalID(NamedPush(origin: Origin(source: origin.source, eventID: origin.eventID), id: id)))
         if count > limits.globalIDs { count -= try states.removeFirst(count - limits.globalIDs, of: .globalID) }
     }
 
-    func insert(_ row: ChangeRow, _ db: Database) throws {
+    /// Writes a row of the table `change`.
+    func insert(_ entry: LogRecord, _ db: Database) throws {
         var writer = RecordWriter()
-        StateValue.change(row).write(to: &writer)
+        entry.writeSealed(to: &writer)
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO change (number, record) VALUES (?, ?)")
-            .execute(arguments: [row.number, DatabaseValue(blob: writer.bytes)])
+            .execute(arguments: [entry.number, DatabaseValue(blob: writer.bytes)])
     }
 }
 

@@ -40,7 +40,6 @@ extension Journal {
         guard let newest = found.ids.max() else { return ([], found.position) }
         isScrubbed = false
         scrubbedPages = 1
-        recent = nil
         try delete { db in
             try self.keepLastChange(db)
             for id in found.ids {
@@ -103,7 +102,7 @@ extension Journal {
         guard id > retention.newestID(olderThan: limits.deduplicationTime),
             let event = try events(db, "SELECT * FROM event WHERE id = ?", [id]).first
         else { return }
-        try keepGlobalID(event.origin, of: event.id, accepted: event.accepted, &globalIDs, db)
+        try keepGlobalID(event.origin, of: event.id, &globalIDs, db)
     }
 
     // MARK: Scrubbing

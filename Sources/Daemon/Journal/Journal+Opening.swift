@@ -39,7 +39,10 @@ extension Journal {
             let isNew: Bool
             switch try IndexSchema.state(of: queue) {
             case .newer: throw JournalError.tooNew
-            case .earlier: throw JournalError.damaged
+            case .earlier:
+                try queue.close()
+                try setEarlierVersionAside()
+                return try openIndex()
             case .empty: isNew = true
             case .present: isNew = false
             }
@@ -47,13 +50,10 @@ extension Journal {
             try Self.expectingDamage {
                 if isNew { try IndexSchema.create(queue) }
                 try IndexSchema.verify(queue)
-                if !isNew, isChecked, try !FileCheck.check(queue) {
-                    try repairRows(queue)
-                    guard try FileCheck.check(queue) else { throw JournalError.damaged }
+                let isSound = try queue.read { db in
+                    try (isNew || !isChecked || FileCheck.isSound(db)) && !StateTable(db: db).hasMisplacedRows()
                 }
-                if try queue.read({ db in try StateTable(db: db).hasMisplacedRows() }) {
-                    try queue.write { db in try StateTable(db: db).repair() }
-                }
+                guard isSound else { throw JournalError.damaged }
             }
             isSuspect = false
             isCheckpointingPaused = false
@@ -66,7 +66,7 @@ extension Journal {
                 if (try? StateTable(db: db).value(at: .seed)) == nil {
                     // What was lost is begun afresh, and stays the same journal.
                     let seed = self.seed ?? Self.randomSeed()
-                    try StateTable(db: db).put(.seed(seed), at: .seed)
+                    try StateTable(db: db).put(.seed(seed))
                     self.seed = seed
                 }
             }
@@ -114,8 +114,8 @@ extension Journal {
     func load(_ db: Database) throws {
         // An older copy of the file may lack the seed.
         if case .seed(let found)? = try value(at: .seed, db) { seed = found }
-        numbers.oldest = try number(at: .oldestChange, db)
-        numbers.lastHole = try number(at: .lastHole, db)
+        numbers.oldest = try number(.oldestChange, db)
+        numbers.lastHole = try number(.lastHole, db)
         newestID = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0
         let last = try [
             "SELECT number FROM event WHERE number IS NOT NULL ORDER BY id DESC LIMIT 1",
@@ -127,10 +127,7 @@ extension Journal {
         globalIDs = try states.count(.globalID)
         tombstoneCount = try states.count(.tombstone)
         bannersUp = [:]
-        let rows = try states.rows(.banner)
-        while let found = try next(rows, { try StateValue($0) }) {
-            if case .banner(let banner) = found { bannersUp[banner.number] = banner }
-        }
+        for record in try first(.max, of: states.rows(.bannerUp), { try Record(state: $0) }) { noteBanner(record) }
         var known: Int?
         if case .retention(let clock, let marks, let events, let last)? = try value(at: .retention, db) {
             retention = RetentionState(clock: clock, marks: marks)
@@ -140,8 +137,11 @@ extension Journal {
         if let known, !isChecked { count = known } else { count = try Self.countOfEvents(db) }
     }
 
-    func number(at key: StateKey, _ db: Database) throws -> Int64? {
-        if case .number(let number)? = try value(at: key, db), number < 1 << 62 { number } else { nil }
+    func number(_ counter: Record.Counter, _ db: Database) throws -> Int64? {
+        do { return try StateTable(db: db).number(counter) } catch let error where !(error is DatabaseError) {
+            damagedRows += 1
+            return nil
+        }
     }
 
     /// Reads what the index does not have.
@@ -168,7 +168,7 @@ extension Journal {
 
     /// The last frame that the index on the disk has.
     func storedSequence() throws(JournalError) -> UInt64 {
-        try readIndex { db in UInt64(clamping: try self.number(at: .applied, db) ?? 0) }
+        try readIndex { db in UInt64(clamping: try self.number(.applied, db) ?? 0) }
     }
 
     /// A frame of the log that the index does not have.
@@ -277,25 +277,5 @@ extension Journal {
         guard descriptor >= 0 else { throw .inputOutput }
         defer { Glibc.close(descriptor) }
         guard fdatasync(descriptor) == 0 else { throw .inputOutput }
-    }
-
-    /// Makes the columns of all rows what their records say. A damaged index may have found rows by other ones.
-    private func repairRows(_ queue: DatabaseQueue) throws {
-        var writer = RecordWriter()
-        try queue.write { db in
-            let ids = Set(try Int64.fetchAll(db, sql: "SELECT id FROM event"))
-            for id in ids {
-                let row = try EventState.row(id, db)
-                guard let row, (try? EventState(row)) == nil, let bytes = try? row.bytes("record"),
-                    let state = try? EventState(stored: bytes)
-                else { continue }
-                if Self.number(state.event.id) != id {
-                    guard !ids.contains(Self.number(state.event.id)) else { continue }
-                    try db.execute(sql: "DELETE FROM event WHERE id = ?", arguments: [id])
-                }
-                try state.write(by: EventState.insertion(db), &writer)
-            }
-            try StateTable(db: db).repair()
-        }
     }
 }

@@ -242,8 +242,8 @@ extension Journal {
                 return NamedPush(origin: event.origin, id: event.id)
             }
             let removed = try first(limit, of: removals) { row in
-                guard case .removal(let removal, accepted: _) = try StateValue(row) else { throw Damaged() }
-                return removal
+                guard case .globalID(let push) = try Record(state: row) else { throw Damaged() }
+                return push
             }
             return Array((named + removed).sorted { $0.id < $1.id }.prefix(limit))
         }
@@ -265,9 +265,7 @@ extension Journal {
             if let event = try next(shown, { try EventState($0).event }), let first = event.decision?.shownWith {
                 ids.append(first)
             }
-            if case .number(let id)? = try self.value(at: .lastID, db), (0..<1 << 62).contains(id) {
-                ids.append(EventID(UInt64(id)))
-            }
+            if let id = try self.number(.lastID, db), id >= 0 { ids.append(EventID(UInt64(id))) }
             return ids.max() ?? EventID(0)
         }
     }

@@ -50,7 +50,6 @@ extension Journal {
     ) throws(JournalError) -> (count: Int, isOver: Bool) {
         // What does not fit into the index may do so when old events are gone.
         try? fold()
-        recent = nil
         let newest = retention.newestID(olderThan: span)
         let limits = deletionLimits()
         let step = min(step, limits.events)
@@ -109,8 +108,8 @@ extension Journal {
         let removed = retention.newestID(olderThan: limits.removalTime)
         try write { db in
             let states = StateTable(db: db)
-            let old = try first(.max, of: states.rows(.globalID)) { try StateValue($0) }.prefix { value in
-                if case .removal(let removal, accepted: _) = value { Self.number(removal.id) <= named } else { true }
+            let old = try first(.max, of: states.rows(.globalID)) { try Record(state: $0) }.prefix { record in
+                if case .globalID(let push) = record { Self.number(push.id) <= named } else { true }
             }
             self.globalIDs -= try states.removeFirst(old.count, of: .globalID)
             for tombstone in try tombstones(db) where Self.number(tombstone.removal) <= removed {
@@ -127,8 +126,7 @@ extension Journal {
             // Those that wait are counted when they come.
             let events = self.count - self.pending.arrivalCount
             try StateTable(db: db).put(
-                .retention(retention.clock.state, retention.marks.marks, events: Int64(events), last: last),
-                at: .retention)
+                .retention(retention.clock.state, retention.marks.marks, events: Int64(events), last: last))
         }
         retention.isDirty = false
     }

@@ -13,6 +13,15 @@ extension Journal {
         setAside = SetAside(file: try move(earlier, to: "\(earlier).earlier"), reason: .earlier)
     }
 
+    /// Moves index and log of a build with another coding.
+    func setEarlierVersionAside() throws(JournalError) {
+        setAside = SetAside(file: try move(path, to: "\(path).earlier"), reason: .earlier)
+        for slot in 0..<WriteAheadLog.largestNumberOfFiles {
+            let segment = "\(directory)/\(WriteAheadLog.name(slot))"
+            if access(segment, F_OK) == 0 { _ = try move(segment, to: "\(segment).earlier") }
+        }
+    }
+
     /// Puts a new index in the place of the damaged one, with what can be read of it. Until the new one is complete,
     /// the damaged one keeps its name, so that a crash or a full disk costs nothing.
     func replaceDamagedIndex() throws(JournalError) {
@@ -100,8 +109,8 @@ extension Journal {
         }
         guard !isWhole else { return }
         try new.write { db in
-            self.carriedThrough = UInt64(clamping: try self.number(at: .applied, db) ?? 0)
-            try StateTable(db: db).remove(.applied)
+            self.carriedThrough = UInt64(clamping: try self.number(.applied, db) ?? 0)
+            try StateTable(db: db).remove(.counter(.applied))
         }
     }
 
@@ -144,14 +153,12 @@ extension Journal {
         case .event:
             var writer = RecordWriter()
             // The columns are what the record says.
-            try EventState(stored: row.bytes("record")).write(by: EventState.insertion(db), &writer)
+            try EventState(stored: row).write(by: EventState.insertion(db), &writer)
         case .change:
-            try insert(ChangeRow(row), db)
+            try insert(LogRecord(change: row), db)
         case .state:
-            _ = try StateValue(row)
-            try db.execute(
-                sql: "INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)",
-                arguments: [row["key"] as DatabaseValue, row["value"] as DatabaseValue])
+            // The key is what the record says.
+            try StateTable(db: db).put(LogRecord(stored: row.bytes("value")).record)
         }
     }
 }

@@ -5,25 +5,25 @@ public import Routing
 extension Journal {
     /// The stored pause, mutes and lifted schedules, in any order.
     public func quiet() throws(JournalError) -> [StoredQuiet] {
-        if case .quiet(let quiet)? = try value(at: .quiet) { quiet } else { [] }
+        if case .quietReplaced(let quiet)? = try value(at: .quiet) { quiet } else { [] }
     }
 
     /// The stored snoozes, in the order in which they were written.
     public func snoozes() throws(JournalError) -> [StoredSnooze] {
-        if case .snoozes(let snoozes)? = try value(at: .snoozes) { snoozes } else { [] }
+        if case .snoozesReplaced(let snoozes)? = try value(at: .snoozes) { snoozes } else { [] }
     }
 
     /// The periods of schedules that owe a digest, in any order.
     public func digests() throws(JournalError) -> [OwedDigest] {
-        if case .digests(let digests)? = try value(at: .digests) { digests } else { [] }
+        if case .digestsReplaced(let digests)? = try value(at: .digests) { digests } else { [] }
     }
 
     /// A value; `nil` if there is none, or it is damaged, which is counted.
-    private func value(at key: StateKey) throws(JournalError) -> StateValue? {
+    private func value(at key: StateKey) throws(JournalError) -> Record? {
         try read { db in try self.value(at: key, db) }
     }
 
-    func value(at key: StateKey, _ db: Database) throws -> StateValue? {
+    func value(at key: StateKey, _ db: Database) throws -> Record? {
         do {
             return try StateTable(db: db).value(at: key)
         } catch let error as DatabaseError {
@@ -38,7 +38,7 @@ extension Journal {
     public func awaited() throws(JournalError) -> [StoredAwaited] {
         try read { db in
             try first(.max, of: StateTable(db: db).rows(.awaited)) { row in
-                guard case .awaited(let awaited) = try StateValue(row) else { throw Damaged() }
+                guard case .awaited(let awaited) = try Record(state: row) else { throw Damaged() }
                 return awaited
             }.sorted { $0.end.moment.wall < $1.end.moment.wall }
         }
@@ -50,7 +50,7 @@ extension Journal {
 
     func tombstones(_ db: Database) throws -> [Tombstone] {
         try first(.max, of: StateTable(db: db).rows(.tombstone)) { row in
-            guard case .tombstone(let tombstone) = try StateValue(row) else { throw Damaged() }
+            guard case .tombstone(let tombstone) = try Record(state: row) else { throw Damaged() }
             return tombstone
         }.sorted { $0.removal < $1.removal }
     }
@@ -168,7 +168,6 @@ extension Journal {
     /// - Parameter source: the source of the events that had no global name of their own.
     public func makeNewSeed(namingEarlierEvents source: String) throws(JournalError) {
         try fold()
-        recent = nil
         let seed = Self.randomSeed()
         try write { db in
             var writer = RecordWriter()
@@ -179,11 +178,13 @@ extension Journal {
                 state.event.origin = Self.named(state.event.origin, source, state.event.id)
                 try state.write(by: EventState.insertion(db), &writer)
             }
-            for var change in try first(
-                .max, of: Row.fetchCursor(db, sql: "SELECT * FROM change"), { try ChangeRow($0) })
-            where [.removed, .replaced].contains(change.kind) && !change.origin.isGlobalID {
-                change.origin = Self.named(change.origin, source, change.event)
-                try insert(change, db)
+            let changes = try Row.fetchCursor(db, sql: "SELECT * FROM change")
+            for entry in try first(.max, of: changes, { try LogRecord(change: $0) }) {
+                guard case .removed(var removal, let version) = entry.record, !removal.origin.isGlobalID else {
+                    continue
+                }
+                removal.origin = Self.named(removal.origin, source, removal.id)
+                try insert(LogRecord(.removed(removal, leaving: version), number: entry.number), db)
             }
             for tombstone in try tombstones(db) where !tombstone.version.origin.isGlobalID {
                 let version = tombstone.version
@@ -191,9 +192,9 @@ extension Journal {
                     published: version.published, id: version.id, origin: Self.named(version.origin, source, version.id)
                 )
                 let renamed = Tombstone(topic: tombstone.topic, version: named, removal: tombstone.removal)
-                try StateTable(db: db).put(.tombstone(renamed), at: .tombstone(tombstone.topic))
+                try StateTable(db: db).put(.tombstone(renamed))
             }
-            try StateTable(db: db).put(.seed(seed), at: .seed)
+            try StateTable(db: db).put(.seed(seed))
         }
         self.seed = seed
         try checkpoint()

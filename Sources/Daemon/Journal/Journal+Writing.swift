@@ -9,12 +9,11 @@ extension Journal {
     public func commit(_ records: [Record]) throws(JournalError) {
         guard !records.isEmpty else { return }
         guard isOpen else { throw failure ?? .other("the journal is closed") }
-        var turn = Turn(records, recent)
+        var turn = Turn(records)
         for record in records { try resolve(record, in: &turn) }
         try append(turn.records)
         count += turn.accepted
         retention.accepted(turn.lastAccepted)
-        recent = turn.recent
         // At full load nobody is idle. If it fails, `indexFailure` says why.
         while indexFailure == nil, isPendingLarge, (try? foldPortion(Self.foldedAtOnce)) != nil {}
     }
@@ -23,7 +22,6 @@ extension Journal {
     private struct Turn {
         let all: [Record]
         var records: [LogRecord] = []
-        var recent: RecentChanges?
         var accepted = 0
         var lastAccepted: Int64 = 0
         /// The last decisions of this turn, `nil` for events that were accepted in it.
@@ -31,9 +29,8 @@ extension Journal {
         /// The claimants and programs that were named since the last decision of an event.
         var names: [EventID: [(claimant: String, program: String)]] = [:]
 
-        init(_ records: [Record], _ recent: RecentChanges?) {
+        init(_ records: [Record]) {
             all = records
-            self.recent = recent
             self.records.reserveCapacity(records.count)
         }
 
@@ -58,8 +55,8 @@ extension Journal {
             names[id] = nil
         }
 
-        mutating func add(_ record: Record, number: Int64? = nil, isLate: Bool = false) {
-            records.append(LogRecord(record, number: number, isLate: isLate))
+        mutating func add(_ record: Record, number: Int64? = nil) {
+            records.append(LogRecord(record, number: number))
         }
     }
 
@@ -68,7 +65,6 @@ extension Journal {
         guard let log else { throw failure ?? .other("the journal is closed") }
         frame.removeAll()
         for record in records { record.write(to: &frame) }
-        recent = nil
         // No turn with events is as large.
         if frame.bytes.count > WriteAheadLog.largestPayload, records.count > 1 {
             try append(Array(records[..<(records.count / 2)]))
@@ -105,16 +101,12 @@ extension Journal {
             let isLate = Self.number(event.id) < newestID
             newestID = max(newestID, Self.number(event.id))
             let number = numbers.take()
-            turn.add(record, number: number, isLate: isLate)
+            turn.add(record, number: isLate ? nil : number)
+            if isLate { turn.add(.late(event.id), number: number) }
             turn.accepted += 1
             turn.lastAccepted = max(turn.lastAccepted, Self.number(event.id))
             if turn.all.count > 1 { turn.decisions[event.id] = .some(nil) }
             if event.collapse != nil { try markReplaced(by: event, in: &turn) }
-            if !isLate, event.collapse == nil {
-                turn.recent?.accepted(event, number: number)
-            } else {
-                turn.recent?.end(at: numbers.last)
-            }
         case .decided(let id, let decided):
             // Mostly a read mark comes after the outcome.
             let isOutcome = decided.isRead ? try isUndecided(id, in: turn) : true
@@ -128,22 +120,14 @@ extension Journal {
             if let marked = decision.markedRead, try isMarkedRead(id, in: turn) { decision = marked }
             turn.decide(id, decision, number: number)
             if isOutcome, decided.isRead { turn.add(.read(id, by: "", at: decided.resolved), number: numbers.take()) }
-            if let number, !decided.isRead {
-                turn.recent?.decided(id, decision, number: number)
-            } else {
-                turn.recent?.end(at: numbers.last)
-            }
         case .read, .removed, .start:
             turn.add(record, number: numbers.take())
-            turn.recent?.end(at: numbers.last)
         case .awaited:
             // A reader compares numbers to find out that the file is an older copy, which may lack only this claim.
             turn.add(record, number: numbers.takeHole())
-            turn.recent?.end(at: numbers.last)
         case .named(let claimant, let program, let id):
             turn.add(record)
             turn.names[id, default: []].append((claimant, program))
-            turn.recent?.end(at: numbers.last)
         case .bannerUp:
             turn.add(record)
             // Some servers never report that a banner is gone.
@@ -151,9 +135,7 @@ extension Journal {
             for banner in bannersUp.values.sorted(by: { $0.first < $1.first }).prefix(128) {
                 turn.add(.bannerGone(banner.number))
             }
-        case .claimed, .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerGone, .allBannersGone, .awaitedGone,
-            .allAwaitedGone, .tombstones:
-            turn.add(record)
+        default: turn.add(record)
         }
     }
 
@@ -172,21 +154,14 @@ extension Journal {
 
     /// The last decision of an event of the journal or of the turn.
     private func decision(of id: EventID, in turn: Turn) throws(JournalError) -> StoredDecision? {
-        var decision: StoredDecision?
-        if let last = turn.decisions[id] {
-            decision = last
-        } else if let event = turn.recent?.event(id) {
-            decision = event.decision
-        } else {
-            decision = try event(id)?.decision
-        }
+        var decision = if let last = turn.decisions[id] { last } else { try event(id)?.decision }
         for name in turn.names[id] ?? [] where name.claimant == decision?.claimant { decision?.program = name.program }
         return decision
     }
 
     /// Whether an event of the journal or of the turn has no outcome.
     private func isUndecided(_ id: EventID, in turn: Turn) throws(JournalError) -> Bool {
-        if turn.decisions[id] == nil, turn.recent?.event(id) == nil, try event(id) == nil { return false }
+        if turn.decisions[id] == nil, try event(id) == nil { return false }
         return try decision(of: id, in: turn) == nil
     }
 

@@ -84,8 +84,6 @@ public final class Journal {
     var isReadOnly = false
 
     var numbers = ChangeNumbers()
-    /// The last changes; `nil` while nobody follows the journal.
-    var recent: RecentChanges?
     /// Whether a record `start` is to be written, because this process or this index is a new one.
     var isStartDue = true
     /// The highest id that was accepted.
@@ -293,7 +291,6 @@ public final class Journal {
     func closeAll() {
         log?.close()
         log = nil
-        recent = nil
         pending = Pending()
         closeIndex()
     }

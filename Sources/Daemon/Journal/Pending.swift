@@ -17,6 +17,8 @@ struct Pending {
     /// An event that was accepted in one of the frames, as it is after all of them.
     final class Arrival {
         fileprivate(set) var event: StoredEvent
+        /// The number of the change that accepted it.
+        fileprivate let number: Int64?
         /// The number of the change that gave it its outcome.
         fileprivate(set) var decided: Int64?
         /// Whether it has a read mark of its own.
@@ -26,8 +28,9 @@ struct Pending {
         /// The index has its outcome as it was after this frame; `nil`: the index does not have the event.
         var indexedThrough: UInt64?
 
-        fileprivate init(_ event: StoredEvent, in sequence: UInt64) {
+        fileprivate init(_ event: StoredEvent, number: Int64?, in sequence: UInt64) {
             self.event = event
+            self.number = number
             last = sequence
         }
     }
@@ -75,6 +78,28 @@ struct Pending {
     /// An event that was accepted with this global name.
     func event(named origin: Origin) -> EventID? { names[origin] }
 
+    /// The changes above a number, as the index would list them; `nil` if not all are here, or if they are others than
+    /// events that were accepted in these frames, and their outcomes.
+    func changes(after number: Int64) -> [StoredChange]? {
+        var changes: [StoredChange] = []
+        for entry in frames.reversed().lazy.flatMap({ $0.records.reversed() }) {
+            guard let found = entry.number else { continue }
+            // Numbers grow in the order of the records.
+            guard found > number else { return changes.reversed() }
+            switch entry.record {
+            case .accepted(let event):
+                guard let arrival = arrivals[event.id] else { return nil }
+                if arrival.number == found { changes.append(StoredChange(found, .event(arrival.event))) }
+            case .decided(let id, _):
+                guard let arrival = arrivals[id] else { return nil }
+                if arrival.decided == found { changes.append(StoredChange(found, .outcome(arrival.event))) }
+            default: return nil
+            }
+            if found == number + 1 { return changes.reversed() }
+        }
+        return nil
+    }
+
     mutating func append(_ frame: Frame) {
         frames.append(frame)
         count += frame.records.count
@@ -85,7 +110,7 @@ struct Pending {
     private mutating func note(_ entry: LogRecord, in sequence: UInt64) {
         switch entry.record {
         case .accepted(let event):
-            arrivals[event.id] = Arrival(event, in: sequence)
+            arrivals[event.id] = Arrival(event, number: entry.number, in: sequence)
             // The first one has the name.
             if event.origin.isGlobalID, names[event.origin] == nil { names[event.origin] = event.id }
         case .decided(let id, let decision):
@@ -100,9 +125,7 @@ struct Pending {
             arrival.event.decision?.program = program
         case .read(let id, by: _, at: _, from: _): touch(id, in: sequence)?.isMarkedRead = true
         case .claimed(let id, _): _ = touch(id, in: sequence)
-        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp, .bannerGone, .allBannersGone, .awaited,
-            .awaitedGone, .allAwaitedGone, .removed, .tombstones, .start:
-            break
+        default: break
         }
     }
 
@@ -135,9 +158,7 @@ struct Pending {
             .claimed(let id, _):
             removeArrival(id, through: last)
             if let change = changed[id], change.last <= last { changed[id] = nil }
-        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp, .bannerGone, .allBannersGone, .awaited,
-            .awaitedGone, .allAwaitedGone, .removed, .tombstones, .start:
-            break
+        default: break
         }
     }
 

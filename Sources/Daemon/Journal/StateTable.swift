@@ -2,72 +2,48 @@ import Foundation
 import GRDB
 import Routing
 
-/// What the table `state` is searched by: a byte for the kind, and what distinguishes values of that kind.
-enum StateKey {
-    /// The sequence of the last frame of the log that the index has.
-    case applied
-    case seed
-    case quiet
-    case snoozes
-    case digests
-    /// The clock of the journal, the marks in it, and the number of events.
-    case retention
-    /// The first change that is complete.
-    case oldestChange
-    /// The highest number of a change that may have no row.
-    case lastHole
-    /// The highest id that belongs to no event.
-    case lastID
-    case banner(UInt32)
-    case tombstone(Topic)
-    /// The global id of a removal or of a forgotten event.
-    case globalID(EventID)
-    case awaited(Origin)
+/// What the table `state` is searched by: the code of the record, and what distinguishes records of that kind.
+struct StateKey {
+    /// Records of a kind stand in the order of these bytes.
+    let bytes: [UInt8]
 
-    enum Kind: UInt8 {
-        case applied = 1
-        case seed, quiet, snoozes, digests, retention, oldestChange, lastHole, lastID, banner, tombstone, globalID,
-            awaited
-
-        /// The keys of this kind.
-        var range: (first: DatabaseValue, end: DatabaseValue) {
-            (DatabaseValue(blob: [rawValue]), DatabaseValue(blob: [rawValue + 1]))
-        }
+    private init(_ code: Record.Code, _ rest: some Sequence<UInt8> = EmptyCollection()) {
+        bytes = [code.rawValue] + rest
     }
 
-    private var kind: Kind {
-        switch self {
-        case .applied: .applied
-        case .seed: .seed
-        case .quiet: .quiet
-        case .snoozes: .snoozes
-        case .digests: .digests
-        case .retention: .retention
-        case .oldestChange: .oldestChange
-        case .lastHole: .lastHole
-        case .lastID: .lastID
-        case .banner: .banner
-        case .tombstone: .tombstone
-        case .globalID: .globalID
-        case .awaited: .awaited
-        }
+    static var quiet: StateKey { StateKey(.quietReplaced) }
+    static var snoozes: StateKey { StateKey(.snoozesReplaced) }
+    static var digests: StateKey { StateKey(.digestsReplaced) }
+    static var seed: StateKey { StateKey(.seed) }
+    static var retention: StateKey { StateKey(.retention) }
+    static func counter(_ counter: Record.Counter) -> StateKey { StateKey(.counter, counter.rawValue.utf8) }
+    static func banner(_ number: UInt32) -> StateKey { StateKey(.bannerUp, bigEndian(number)) }
+    static func globalID(_ id: EventID) -> StateKey { StateKey(.globalID, bigEndian(id.rawValue)) }
+    static func tombstone(_ topic: Topic) -> StateKey { StateKey(.tombstone, topic.description.utf8) }
+    /// No text on the bus has the byte 0.
+    static func awaited(_ origin: Origin) -> StateKey {
+        StateKey(.awaited, Array((origin.source ?? "").utf8) + [0] + (origin.eventID ?? "").utf8)
     }
 
-    /// Values of a kind stand in the order of these bytes.
-    var bytes: [UInt8] {
-        var bytes = [kind.rawValue]
-        switch self {
-        case .applied, .seed, .quiet, .snoozes, .digests, .retention, .oldestChange, .lastHole, .lastID: break
-        case .banner(let number): withUnsafeBytes(of: number.bigEndian) { bytes += $0 }
-        case .globalID(let id): withUnsafeBytes(of: id.rawValue.bigEndian) { bytes += $0 }
-        case .tombstone(let topic): bytes += topic.description.utf8
-        case .awaited(let origin):
-            bytes += (origin.source ?? "").utf8
-            // No text on the bus has this byte.
-            bytes.append(0)
-            bytes += (origin.eventID ?? "").utf8
+    private static func bigEndian(_ number: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: number.bigEndian) { Array($0) }
+    }
+
+    /// - Returns: `nil` for a record that the table does not have.
+    init?(_ record: Record) {
+        switch record {
+        case .quietReplaced: self = .quiet
+        case .snoozesReplaced: self = .snoozes
+        case .digestsReplaced: self = .digests
+        case .seed: self = .seed
+        case .retention: self = .retention
+        case .counter(let counter, _): self = .counter(counter)
+        case .bannerUp(let banner): self = .banner(banner.number)
+        case .globalID(let push): self = .globalID(push.id)
+        case .tombstone(let tombstone): self = .tombstone(tombstone.topic)
+        case .awaited(let awaited): self = .awaited(awaited.origin)
+        default: return nil
         }
-        return bytes
     }
 }
 
@@ -75,35 +51,37 @@ extension DatabaseValue {
     init(blob bytes: [UInt8]) { self = Data(bytes).databaseValue }
 }
 
-/// The table `state`.
+extension Record.Code {
+    /// The keys of records of this kind.
+    fileprivate var range: (first: DatabaseValue, end: DatabaseValue) {
+        (DatabaseValue(blob: [rawValue]), DatabaseValue(blob: [rawValue + 1]))
+    }
+}
+
+/// The table `state`: records that are not about one event, and of which the last one counts.
 struct StateTable {
     let db: Database
 
-    /// Writes a value in place of the earlier one.
-    func put(_ value: StateValue, at key: StateKey) throws {
+    /// Writes a record in place of the earlier one.
+    func put(_ record: Record) throws {
+        guard let key = StateKey(record) else { return }
         var writer = RecordWriter()
-        value.write(to: &writer)
+        LogRecord(record).writeSealed(to: &writer)
         try db.cachedStatement(sql: "INSERT OR REPLACE INTO state (key, value) VALUES (?, ?)")
             .execute(arguments: [DatabaseValue(blob: key.bytes), DatabaseValue(blob: writer.bytes)])
     }
 
-    /// - Returns: whether there was one.
-    @discardableResult
-    func remove(_ key: StateKey) throws -> Bool {
+    func remove(_ key: StateKey) throws {
         try db.cachedStatement(sql: "DELETE FROM state WHERE key = ?").execute(
             arguments: [DatabaseValue(blob: key.bytes)])
-        return db.changesCount > 0
     }
 
-    func removeAll(_ kind: StateKey.Kind) throws {
-        let range = kind.range
-        try db.execute(sql: "DELETE FROM state WHERE key >= ? AND key < ?", arguments: [range.first, range.end])
-    }
+    func removeAll(_ kind: Record.Code) throws { _ = try removeFirst(.max, of: kind) }
 
-    /// Removes the first values of a kind, in the order of their keys.
+    /// Removes the first records of a kind, in the order of their keys.
     ///
     /// - Returns: how many.
-    func removeFirst(_ count: Int, of kind: StateKey.Kind) throws -> Int {
+    func removeFirst(_ count: Int, of kind: Record.Code) throws -> Int {
         let range = kind.range
         try db.execute(
             sql:
@@ -118,49 +96,44 @@ struct StateTable {
             != nil
     }
 
-    func count(_ kind: StateKey.Kind) throws -> Int {
+    func count(_ kind: Record.Code) throws -> Int {
         let range = kind.range
         return try Int.fetchOne(
             db, sql: "SELECT count(*) FROM state WHERE key >= ? AND key < ?", arguments: [range.first, range.end]) ?? 0
     }
 
-    /// - Returns: the value; `nil` if there is none.
+    /// - Returns: the record; `nil` if there is none.
     /// - Throws: `Damaged` if it is not what was written.
-    func value(at key: StateKey) throws -> StateValue? {
+    func value(at key: StateKey) throws -> Record? {
         let row = try Row.fetchOne(
             db.cachedStatement(sql: "SELECT key, value FROM state WHERE key = ?"),
             arguments: [DatabaseValue(blob: key.bytes)])
-        return try row.map { try StateValue($0) }
+        return try row.map { try Record(state: $0) }
     }
 
-    /// Whether a row has another key than its value says. No checksum of a value notices that, and nobody finds the
+    /// A number that may be used up to 2⁶²; `nil` if there is none, or it is damaged.
+    func number(_ counter: Record.Counter) throws -> Int64? {
+        guard case .counter(counter, let number)? = try value(at: .counter(counter)), number < 1 << 62 else {
+            return nil
+        }
+        return number
+    }
+
+    /// Whether a row has another key than its record says. No checksum of a record notices that, and nobody finds the
     /// row.
     func hasMisplacedRows() throws -> Bool {
         let rows = try Row.fetchCursor(db, sql: "SELECT key, value FROM state")
         while let row = try rows.next() {
-            guard let key = (try? StateValue(stored: row.bytes("value")))?.key else { continue }
-            if (try? row.bytes("key")) != key.bytes { return true }
+            guard let record = try? LogRecord(stored: row.bytes("value")).record else { continue }
+            if try StateKey(record)?.bytes != row.bytes("key") { return true }
         }
         return false
-    }
-
-    /// Writes all rows again, at the keys that their values say. Others may not be found, and are out of order.
-    func repair() throws {
-        let rows = try Row.fetchAll(db, sql: "SELECT key, value FROM state")
-        try db.execute(sql: "DELETE FROM state")
-        for row in rows {
-            let value = row["value"] as DatabaseValue
-            let key = (try? StateValue(stored: row.bytes("value")))?.key?.bytes
-            try db.execute(
-                sql: "INSERT OR IGNORE INTO state (key, value) VALUES (?, ?)",
-                arguments: [key.map { DatabaseValue(blob: $0) } ?? row["key"], value])
-        }
     }
 
     /// The rows of a kind, in the order of their keys.
     ///
     /// - Parameter last: only those behind this key.
-    func rows(_ kind: StateKey.Kind, after last: StateKey? = nil) throws -> RowCursor {
+    func rows(_ kind: Record.Code, after last: StateKey? = nil) throws -> RowCursor {
         let range = kind.range
         return try Row.fetchCursor(
             db.cachedStatement(sql: "SELECT key, value FROM state WHERE key > ? AND key < ? ORDER BY key"),
@@ -168,28 +141,12 @@ struct StateTable {
     }
 }
 
-extension StateValue {
+extension Record {
     /// Reads a row of the table `state`.
     ///
-    /// - Throws: `Damaged` if the value is not what was written, or belongs to another key.
-    init(_ row: Row) throws {
-        self = try StateValue(stored: row.bytes("value"))
-        if let key, try key.bytes != row.bytes("key") { throw Damaged() }
-    }
-
-    /// The key, where the value says it.
-    fileprivate var key: StateKey? {
-        switch self {
-        case .banner(let banner): .banner(banner.number)
-        case .tombstone(let tombstone): .tombstone(tombstone.topic)
-        case .removal(let removal, accepted: _): .globalID(removal.id)
-        case .awaited(let awaited): .awaited(awaited.origin)
-        case .seed: .seed
-        case .quiet: .quiet
-        case .snoozes: .snoozes
-        case .digests: .digests
-        case .retention: .retention
-        case .number, .change: nil
-        }
+    /// - Throws: `Damaged` if the record is not what was written, or belongs to another key.
+    init(state row: Row) throws {
+        self = try LogRecord(stored: row.bytes("value")).record
+        guard let key = StateKey(self), try key.bytes == row.bytes("key") else { throw Damaged() }
     }
 }

@@ -40,27 +40,3 @@ public struct StoredChange: Sendable, Equatable {
         if case .event(let event) = content { event.memoryCost } else { 512 }
     }
 }
-
-/// The removal of a current value.
-public struct StoredRemoval: Sendable, Equatable {
-    /// Its own id.
-    public var id: EventID
-    public var topic: Topic
-    public var origin: Origin
-    /// When it, or what replaced the value, was published; `nil`: the lifetime of the value ended.
-    public var published: Int64?
-    /// When it came in.
-    public var removed: Int64
-    public var cause: ValueRemoval.Cause
-
-    public init(
-        id: EventID, topic: Topic, origin: Origin, published: Int64?, removed: Int64, cause: ValueRemoval.Cause
-    ) {
-        self.id = id
-        self.topic = topic
-        self.origin = origin
-        self.published = published
-        self.removed = removed
-        self.cause = cause
-    }
-}

@@ -7,14 +7,14 @@ public func fuzzRecord(_ bytes: [UInt8]) {
     let rest = Array(bytes.dropFirst())
     switch choice % 3 {
     case 0: checkRecords(rest)
-    case 1: checkValue(rest)
+    case 1: checkSealed(rest)
     default:
         // With the right checksum, so that what is behind it is reached.
         var writer = RecordWriter()
-        writer.sealed(kind: rest.first ?? 0) { writer in
-            for byte in rest.dropFirst() { writer.byte(byte) }
+        writer.sealed { writer in
+            for byte in rest { writer.byte(byte) }
         }
-        checkValue(writer.bytes)
+        checkSealed(writer.bytes)
     }
 }
 
@@ -29,16 +29,11 @@ private func checkRecords(_ bytes: [UInt8]) {
     }
 }
 
-private func checkValue(_ bytes: [UInt8]) {
+private func checkSealed(_ bytes: [UInt8]) {
     bytes.withUnsafeBytes { bytes in
+        guard let record = try? LogRecord(sealed: bytes) else { return }
         var writer = RecordWriter()
-        if let value = try? StateValue(stored: bytes) {
-            value.write(to: &writer)
-        } else if let state = try? EventState(stored: bytes) {
-            state.write(to: &writer)
-        } else {
-            return
-        }
-        precondition(bytes.elementsEqual(writer.bytes), "a value has one coding")
+        record.writeSealed(to: &writer)
+        precondition(bytes.elementsEqual(writer.bytes), "a record has one coding")
     }
 }

@@ -87,10 +87,10 @@ struct BannerTests {
             first.isOfEarlierBoot = true
             first.lateness = 37_000_000
             first.count = 2
-            first.setCause(delay: .absent, verdict: nil)
+            first.delay = .absent
             try journal.commit([.accepted(try sample(1)), .decided(EventID(1), first)])
             var later = StoredDecision(outcome: outcome, resolved: 9_000)
-            later.setCause(delay: nil, verdict: outcome == .retracted ? .recorded : nil)
+            later.verdict = outcome == .retracted ? .recorded : nil
             try journal.commit([.decided(EventID(1), later)])
             let decision = try #require(try journal.event(EventID(1))?.decision)
             #expect(decision.lateness == 37_000_000)
@@ -121,7 +121,7 @@ struct BannerTests {
                 try journal.commit([.bannerUp(banner(number, first: UInt64(number)))])
             }
             #expect(try journal.banners().map(\.number) == (991...1000).reversed())
-            #expect(try journal.read { db in try StateTable(db: db).count(.banner) } < 200)
+            #expect(try journal.read { db in try StateTable(db: db).count(.bannerUp) } < 200)
         }
     }
 
@@ -129,7 +129,7 @@ struct BannerTests {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
             try journal.commit([.bannerUp(banner(7, first: 1)), .bannerUp(banner(8, first: 2))])
-            try journal.damage("state", where: "key = x'0A00000007'")
+            try journal.damage("state", where: "key = x'0900000007'")
             journal.close()
             let again = try Journal(directory: folder)
             #expect(try again.banners() == [banner(8, first: 2)])

@@ -25,7 +25,7 @@ struct DigestTests {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
             try journal.commit([.digestsReplaced([digest("/", 1), digest("/post", 1)])])
-            try journal.damage(.digests)
+            try journal.damage(.digestsReplaced)
             #expect(try journal.digests().isEmpty)
             #expect(journal.damagedRows == 1)
         }

@@ -14,6 +14,12 @@ extension KnownJournal {
         }
     }
 
+    /// Of a file that was set aside, rows may be missing, but what was carried over is what it was.
+    func wrongEvents(in journal: Journal) -> [String] {
+        let all = (try? journal.history(.all, after: EventID(0), limit: 1000)) ?? []
+        return all.filter { events[$0.id] != $0 }.map { "\($0.id) is not what it was" }
+    }
+
     private func events(_ all: [StoredEvent], _ journal: Journal) -> [String] {
         var flaws = all.filter { events[$0.id] != $0 }.map { "\($0.id) is not what it was" }
         let missing = events.count - all.count

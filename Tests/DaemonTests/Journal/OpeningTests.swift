@@ -75,6 +75,22 @@ struct OpeningTests {
         }
     }
 
+    @Test func filesOfAnEarlierVersionAreSetAside() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try journal.commit([.accepted(try sample(1))])
+            try journal.write { db in try db.execute(sql: "PRAGMA user_version = 1") }
+            journal.close()
+            let next = try Journal(directory: folder)
+            #expect(next.setAside == Journal.SetAside(file: folder + "/index.db.earlier", reason: .earlier))
+            #expect(try files(in: folder).contains("log-0.earlier") && next.count == 0)
+            try next.commit([.accepted(try sample(2))])
+            next.close()
+            let last = try Journal(directory: folder)
+            #expect(try last.setAside == nil && last.undecided().map(\.id.rawValue) == [2])
+        }
+    }
+
     @Test func filesThatWereDeletedAreBegunAfresh() throws {
         try withFolder { folder in
             let directory = folder + "/notifyd"

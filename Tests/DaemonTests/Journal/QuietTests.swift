@@ -33,7 +33,7 @@ struct QuietTests {
             let mutes = try ["/post", "/chat"].map { try Self.mute($0, wall: 1, uptime: 2, left: 3) }
             let journal = try Journal(directory: folder)
             try journal.commit([.quietReplaced(mutes)])
-            try journal.damage(.quiet)
+            try journal.damage(.quietReplaced)
             #expect(try journal.quiet().isEmpty)
             #expect(journal.damagedRows == 1)
         }

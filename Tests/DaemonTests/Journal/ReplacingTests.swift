@@ -14,7 +14,7 @@ struct ReplacingTests {
 
     private func replaced(by id: UInt64) -> StoredDecision {
         var decision = StoredDecision(outcome: .replaced, resolved: 2)
-        decision.setCause(delay: nil, verdict: nil, successor: EventID(id))
+        decision.successor = EventID(id)
         return decision
     }
 
@@ -45,7 +45,7 @@ struct ReplacingTests {
                 var shown = StoredDecision(outcome: .shown, resolved: 1)
                 shown.opened = 1
                 shown.lateness = 3
-                shown.setCause(delay: .absent, verdict: nil)
+                shown.delay = .absent
                 try journal.commit([.accepted(try event(1)), .decided(EventID(1), shown)])
                 try journal.commit([.accepted(try event(2)), .decided(EventID(1), replaced(by: 2))])
                 journal.close()

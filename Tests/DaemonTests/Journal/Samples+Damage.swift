@@ -22,14 +22,7 @@ extension Journal {
         }
     }
 
-    func damage(_ kind: StateKey.Kind) throws {
-        try damage("state", where: "hex(substr(key, 1, 1)) = '\(kind.hexadecimal)'")
-    }
-}
-
-extension StateKey.Kind {
-    fileprivate var hexadecimal: String {
-        let digits = String(rawValue, radix: 16, uppercase: true)
-        return digits.count == 1 ? "0\(digits)" : digits
+    func damage(_ kind: JournalRecord.Code) throws {
+        try damage("state", where: "hex(substr(key, 1, 1)) = printf('%02X', \(kind.rawValue))")
     }
 }

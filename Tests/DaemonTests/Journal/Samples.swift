@@ -3,6 +3,9 @@ import Routing
 
 @testable import Journal
 
+/// GRDB has a class of this name.
+typealias JournalRecord = Record
+
 func sample(_ id: UInt64, topic: String = "/post/27", retained: Bool = false) throws -> StoredEvent {
     StoredEvent(
         id: EventID(id), topic: try Topic(topic), title: "Title",

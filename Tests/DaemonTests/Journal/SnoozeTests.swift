@@ -27,7 +27,7 @@ struct SnoozeTests {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
             try journal.commit([.snoozesReplaced([Self.snooze(1), Self.snooze(2)])])
-            try journal.damage(.snoozes)
+            try journal.damage(.snoozesReplaced)
             #expect(try journal.snoozes().isEmpty)
             #expect(journal.damagedRows == 1)
         }
@@ -63,7 +63,7 @@ struct SnoozeTests {
             again.opened = 5
             again.deadline = 9
             // Nothing else tells later why it was not shown before.
-            again.cause = "muted"
+            again.wasMuted = true
             #expect(kept == again)
         }
     }

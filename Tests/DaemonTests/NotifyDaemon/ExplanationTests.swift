@@ -34,7 +34,7 @@ struct ExplanationTests {
         decision.latency = latency
         decision.form = .claim
         if outcome == .retracted { decision.lateness = 0 }
-        decision.setCause(delay: nil, verdict: verdict)
+        decision.verdict = verdict ?? (outcome == .claimed ? .suppressed : outcome == .retracted ? .retracted : nil)
         return decision
     }
 
@@ -43,7 +43,7 @@ struct ExplanationTests {
         decision.opened = 0
         decision.deadline = 100_000
         decision.lateness = late
-        decision.setCause(delay: delay, verdict: nil)
+        decision.delay = delay
         return decision
     }
 
@@ -52,9 +52,7 @@ struct ExplanationTests {
     @Test(arguments: [BannerDelay.absent, nil])
     func whatBrokeThroughAMuteSaysWhich(_ delay: BannerDelay?) throws {
         var decision = shown(delay, late: 1000)
-        decision.setCause(delay: delay, verdict: nil, brokenThrough: "muted /busy 7 through")
-        #expect(decision.delay == delay)
-        #expect(decision.brokenThrough == "muted /busy 7 through")
+        decision.brokenThrough = "muted /busy 7 through"
         let reason = try explanation(decision).reason
         #expect(reason.hasSuffix("Its topic was muted: /busy 7 through. Its route breaks through."))
         let later = claimed(.retracted, after: Self.second, .recorded).following(decision)
@@ -127,7 +125,7 @@ struct ExplanationTests {
         var muted = StoredDecision(outcome: .muted, resolved: Self.second)
         muted.cause = "muted /busy"
         var again = StoredDecision(outcome: .shown, resolved: 60 * Self.second)
-        again.setCause(delay: .absent, verdict: nil)
+        again.delay = .absent
         let returned = again.following(muted)
         #expect(returned.delay == .absent)
         #expect(
@@ -190,7 +188,7 @@ struct ExplanationTests {
         #expect(try explanation(decision).reason == "ci.service (:1.7) withdrew it.")
         #expect(try explanation(decision).allClaims.isEmpty)
         decision = StoredDecision(outcome: .replaced, resolved: Self.second)
-        decision.setCause(delay: nil, verdict: nil, successor: EventID(7))
+        decision.successor = EventID(7)
         #expect(try explanation(decision).reason == "Event 7 with the same collapse took its place.")
         decision.banner = 3
         #expect(

@@ -124,11 +124,11 @@ final class SimulatedStore: EventStore {
             contents.values[removal.topic] = nil
             contents.tombstones[removal.topic] = Tombstone(
                 topic: removal.topic, version: version, removal: removal.id)
-        case .tombstones(let tombstones):
-            for tombstone in tombstones
-            where contents.tombstones[tombstone.topic]?.removal ?? EventID(0) < tombstone.removal {
+        case .tombstone(let tombstone):
+            if contents.tombstones[tombstone.topic]?.removal ?? EventID(0) < tombstone.removal {
                 contents.tombstones[tombstone.topic] = tombstone
             }
+        case .late, .event, .globalID, .seed, .retention, .counter: disk.onFault("the daemon writes no \(entry)")
         }
     }
 
@@ -473,7 +473,8 @@ extension Record {
         case .start: "start"
         case .removed(let removal, let version):
             "\(removal.id) removal of \(removal.topic)\(version == nil ? ", too late" : "")"
-        case .tombstones(let tombstones): "removals of \(tombstones.map(\.topic))"
+        case .tombstone(let tombstone): "the removal of \(tombstone.topic)"
+        case .late, .event, .globalID, .seed, .retention, .counter: "\(self)"
         }
     }
 }

@@ -1,6 +1,7 @@
 public import Routing
 
-/// What happened: the whole vocabulary of the journal. Records are written in the order in which they happened.
+/// What happened, and what is known about it: the whole vocabulary of the journal, in one coding. The log has the
+/// records in the order in which they happened; the index has them by what is searched, each with a checksum.
 ///
 /// The frequent cases with much in them are allocated separately: records are copied more often than they are read.
 public enum Record: Sendable, Equatable {
@@ -33,134 +34,137 @@ public enum Record: Sendable, Equatable {
     /// A topic has no current value any more, and later ones are compared with this version; `nil`: the removal came
     /// too late, and the topic keeps what it has.
     indirect case removed(StoredRemoval, leaving: ValueVersion?)
-    /// Removals that the file may have lost.
-    case tombstones([Tombstone])
+    /// A removal that the file may have lost.
+    indirect case tombstone(Tombstone)
     /// The journal was opened for writing: the highest number of a change before, and when.
     case start(last: UInt64, at: Int64)
+
+    // What only the journal writes.
+
+    /// An event was accepted whose id is below that of an earlier one.
+    case late(EventID)
+    /// A row of the index: an event with everything that is known about it.
+    indirect case event(EventState)
+    /// The global id of a removal or of a forgotten event.
+    case globalID(NamedPush)
+    /// What distinguishes this journal from every other.
+    case seed(String)
+    /// The journal's clock and marks, the number of events, and the highest id among them.
+    indirect case retention(RetentionClock.State, [RetentionMarks.Mark], events: Int64, last: Int64)
+    case counter(Counter, Int64)
+
+    /// Numbers that the index keeps.
+    public enum Counter: String, Sendable, CaseIterable {
+        /// The sequence of the last frame of the log that it has.
+        case applied
+        /// The first change that is complete.
+        case oldestChange
+        /// The highest number of a change that may have no row.
+        case lastHole
+        /// The highest id that belongs to no event.
+        case lastID
+    }
 }
 
-/// A record as the log has it.
+/// An event with everything that is known about it.
+public struct EventState: Sendable, Equatable {
+    /// The event, with its decision.
+    public var event: StoredEvent
+    /// The number of the change that accepted it; `nil` if that has a row of its own.
+    public var number: Int64?
+    /// The number of the change that gave it its present outcome.
+    public var decided: Int64?
+    /// The claims that did not decide it, in their order; at most `Journal.claimsOfOneEvent`.
+    public var claims: [ClaimRecord] = []
+    /// Whether it has a read mark of its own.
+    public var isMarkedRead = false
+    /// Whether it is the current value of its topic.
+    public var isValue = false
+}
+
+/// A record with its number.
 package struct LogRecord: Sendable, Equatable {
     package var record: Record
     /// The number of the change that it is; `nil` where it is none.
     package var number: Int64?
-    /// Whether it accepts an event below the id of one that was accepted before.
-    package var isLate = false
 
-    package init(_ record: Record, number: Int64? = nil, isLate: Bool = false) {
+    package init(_ record: Record, number: Int64? = nil) {
         self.record = record
         self.number = number
-        self.isLate = isLate
     }
 }
 
 extension Record {
-    /// The version of the coding, in front of each record and each stored value. Every change of the coding needs a new
-    /// one.
-    static var version: UInt8 { 1 }
+    /// The version of the coding, in front of each record. Every change of the coding needs a new one, and one in
+    /// `IndexSchema`.
+    static var version: UInt8 { 2 }
 
-    /// Codes are never changed or given to another case.
-    fileprivate enum Code: UInt8 {
+    /// Codes are never given to another case: new ones come last.
+    enum Code: UInt8 {
         case accepted = 1
-        case decided = 2
-        case read = 3
-        case claimed = 4
-        case named = 5
-        case quietReplaced = 6
-        case snoozesReplaced = 7
-        case digestsReplaced = 8
-        case bannerUp = 9
-        case bannerGone = 10
-        case allBannersGone = 11
-        case awaited = 12
-        case awaitedGone = 13
-        case allAwaitedGone = 14
-        case removed = 15
-        case tombstones = 16
-        case start = 17
+        case decided, read, claimed, named, quietReplaced, snoozesReplaced, digestsReplaced, bannerUp, bannerGone,
+            allBannersGone, awaited, awaitedGone, allAwaitedGone, removed, tombstone, start, late, event, globalID,
+            seed, retention, counter
     }
 }
 
 extension LogRecord {
     /// Appends the record. Records follow one another without anything between them.
     package func write(to writer: inout RecordWriter) {
-        func begin(_ code: Record.Code) {
-            writer.byte(Record.version)
-            writer.byte(code.rawValue)
-            writer.flags(number != nil, isLate)
-            if let number { writer.number(number) }
+        func write<each Part: RecordPart>(_ code: Record.Code, _ part: repeat each Part) {
+            writer.values(Record.version, code.rawValue, number)
+            writer.values(repeat each part)
         }
         switch record {
-        case .accepted(let event):
-            begin(.accepted)
-            writer.value(event)
+        case .accepted(let event): write(.accepted, event)
         case .decided(let id, let decision):
-            begin(.decided)
-            writer.value(id)
+            write(.decided, id)
             decision.write(to: &writer, of: id)
         case .read(let id, let claimant, let moment, let place):
-            begin(.read)
-            writer.value(id)
-            writer.text(claimant)
-            writer.number(moment, from: id)
-            writer.value(place)
-        case .claimed(let id, let claim):
-            begin(.claimed)
-            writer.value(id)
-            writer.value(claim)
-        case .named(let claimant, let program, let id):
-            begin(.named)
-            writer.text(claimant)
-            writer.text(program)
-            writer.value(id)
-        case .quietReplaced(let quiet):
-            begin(.quietReplaced)
-            writer.list(quiet)
-        case .snoozesReplaced(let snoozes):
-            begin(.snoozesReplaced)
-            writer.list(snoozes)
-        case .digestsReplaced(let digests):
-            begin(.digestsReplaced)
-            writer.list(digests)
-        case .bannerUp(let banner):
-            begin(.bannerUp)
-            writer.value(banner)
-        case .bannerGone(let number):
-            begin(.bannerGone)
-            writer.number(UInt64(number))
-        case .allBannersGone: begin(.allBannersGone)
-        case .awaited(let awaited):
-            begin(.awaited)
-            writer.value(awaited)
-        case .awaitedGone(let origin):
-            begin(.awaitedGone)
-            writer.value(origin)
-        case .allAwaitedGone: begin(.allAwaitedGone)
-        case .removed(let removal, let version):
-            begin(.removed)
-            writer.flags(version != nil)
-            writer.value(removal)
-            if let version { writer.value(version) }
-        case .tombstones(let tombstones):
-            begin(.tombstones)
-            writer.list(tombstones)
-        case .start(let last, let moment):
-            begin(.start)
-            writer.number(last)
-            writer.number(moment)
+            write(.read, id, claimant, id.distance(to: moment), place)
+        case .claimed(let id, let claim): write(.claimed, id, claim)
+        case .named(let claimant, let program, let id): write(.named, claimant, program, id)
+        case .quietReplaced(let quiet): write(.quietReplaced, quiet)
+        case .snoozesReplaced(let snoozes): write(.snoozesReplaced, snoozes)
+        case .digestsReplaced(let digests): write(.digestsReplaced, digests)
+        case .bannerUp(let banner): write(.bannerUp, banner)
+        case .bannerGone(let number): write(.bannerGone, number)
+        case .allBannersGone: write(.allBannersGone)
+        case .awaited(let awaited): write(.awaited, awaited)
+        case .awaitedGone(let origin): write(.awaitedGone, origin)
+        case .allAwaitedGone: write(.allAwaitedGone)
+        case .removed(let removal, let version): write(.removed, removal, version)
+        case .tombstone(let tombstone): write(.tombstone, tombstone)
+        case .start(let last, let moment): write(.start, last, moment)
+        case .late(let id): write(.late, id)
+        case .event(let state): write(.event, state)
+        case .globalID(let push): write(.globalID, push)
+        case .seed(let seed): write(.seed, seed)
+        case .retention(let state, let marks, let events, let last): write(.retention, state, marks, events, last)
+        case .counter(let counter, let number): write(.counter, counter, number)
         }
+    }
+
+    /// Appends the record with its checksum, as the index has it.
+    package func writeSealed(to writer: inout RecordWriter) { writer.sealed { write(to: &$0) } }
+
+    /// Reads a record with its checksum.
+    ///
+    /// - Throws: `Malformed` if the bytes are not exactly what was written.
+    package init(sealed bytes: UnsafeRawBufferPointer) throws(FieldCoding.Malformed) {
+        var reader = try RecordReader(sealed: bytes)
+        try self.init(from: &reader)
+        guard reader.isAtEnd else { throw FieldCoding.Malformed() }
     }
 
     /// Reads one record.
     ///
     /// - Throws: `Malformed` if the bytes do not begin with a whole record.
     package init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
-        guard try reader.byte() == Record.version, let code = Record.Code(rawValue: try reader.byte()) else {
+        guard try reader.value() == Record.version, let code = Record.Code(rawValue: try reader.value()) else {
             throw FieldCoding.Malformed()
         }
-        let flags = try reader.flags(2)
-        number = flags[0] ? try reader.number() as Int64 : nil
-        isLate = flags[1]
+        number = try reader.value()
         record = try Record(code, from: &reader)
     }
 }
@@ -168,29 +172,34 @@ extension LogRecord {
 extension Record {
     fileprivate init(_ code: Code, from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         switch code {
-        case .accepted: self = .accepted(try reader.value())
+        case .accepted: self = try reader.make(Record.accepted)
         case .decided:
             let id: EventID = try reader.value()
             self = .decided(id, try StoredDecision(from: &reader, of: id))
         case .read:
-            let id: EventID = try reader.value()
-            self = .read(id, by: try reader.text(), at: try reader.number(from: id), from: try reader.value())
-        case .claimed: self = .claimed(try reader.value(), try reader.value())
-        case .named: self = .named(try reader.text(), try reader.text(), try reader.value())
-        case .quietReplaced: self = .quietReplaced(try reader.list())
-        case .snoozesReplaced: self = .snoozesReplaced(try reader.list())
-        case .digestsReplaced: self = .digestsReplaced(try reader.list())
-        case .bannerUp: self = .bannerUp(try reader.value())
-        case .bannerGone: self = .bannerGone(try reader.bannerNumber())
+            self = try reader.make { (id: EventID, claimant, moment, place) in
+                .read(id, by: claimant, at: id.moment(moment), from: place)
+            }
+        case .claimed: self = try reader.make(Record.claimed)
+        case .named: self = try reader.make(Record.named)
+        case .quietReplaced: self = try reader.make(Record.quietReplaced)
+        case .snoozesReplaced: self = try reader.make(Record.snoozesReplaced)
+        case .digestsReplaced: self = try reader.make(Record.digestsReplaced)
+        case .bannerUp: self = try reader.make(Record.bannerUp)
+        case .bannerGone: self = try reader.make(Record.bannerGone)
         case .allBannersGone: self = .allBannersGone
-        case .awaited: self = .awaited(try reader.value())
-        case .awaitedGone: self = .awaitedGone(try reader.value())
+        case .awaited: self = try reader.make(Record.awaited)
+        case .awaitedGone: self = try reader.make(Record.awaitedGone)
         case .allAwaitedGone: self = .allAwaitedGone
-        case .removed:
-            let flags = try reader.flags(1)
-            self = .removed(try reader.value(), leaving: flags[0] ? try reader.value() : nil)
-        case .tombstones: self = .tombstones(try reader.list())
-        case .start: self = .start(last: try reader.number(), at: try reader.number())
+        case .removed: self = try reader.make(Record.removed)
+        case .tombstone: self = try reader.make(Record.tombstone)
+        case .start: self = try reader.make(Record.start)
+        case .late: self = try reader.make(Record.late)
+        case .event: self = try reader.make(Record.event)
+        case .globalID: self = try reader.make(Record.globalID)
+        case .seed: self = try reader.make(Record.seed)
+        case .retention: self = try reader.make(Record.retention)
+        case .counter: self = try reader.make(Record.counter)
         }
     }
 }

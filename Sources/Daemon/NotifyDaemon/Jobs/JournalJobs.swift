@@ -39,7 +39,7 @@ final class JournalRetry: Job {
         host.watchNames(in: storage.disk.name)
         daemon.jobs.forgets.confirmDeletion(in: daemon)
         if daemon.isRestored, let values = try? storage.restoredValues(daemon.limits, at: daemon.clock) {
-            storage.append(.tombstones(daemon.router.rememberedRemovals))
+            for removal in daemon.router.rememberedRemovals { storage.append(.tombstone(removal)) }
             daemon.handle(.restored(values))
         }
         daemon.recovery.begin(in: daemon)

@@ -68,18 +68,25 @@ struct RecordBuilder {
         decision.shownWith = resolution.shownWith
         decision.count = resolution.count
         decision.lateness = resolution.lateness?.microseconds
+        decision.delay = resolution.delay
+        decision.verdict = verdict(resolution)
+        decision.successor = resolution.successor
         let quiet = resolution.quiet.map { MuteCause($0, digest: resolution.digest, clock).description }
-        if resolution.outcome == .muted {
-            decision.cause = quiet
-        } else {
-            decision.setCause(
-                delay: resolution.delay, verdict: resolution.verdict, successor: resolution.successor,
-                brokenThrough: quiet)
-        }
+        if resolution.outcome == .muted { decision.cause = quiet } else { decision.brokenThrough = quiet }
         decision.action = resolution.action
         decision.program = program
         decision.place = resolution.place
         return .decided(id, decision)
+    }
+
+    /// The verdict of the claim that decided an event.
+    private func verdict(_ resolution: Resolution) -> Verdict? {
+        switch resolution.outcome {
+        case .claimed: .suppressed
+        case .retracted: resolution.verdict == .recorded ? .recorded : .retracted
+        case .dismissed, .withdrawn: resolution.verdict
+        case .shown, .silent, .muted, .expired, .replaced: nil
+        }
     }
 
     /// - Parameter quiet: the schedules in it are not stored, because the configuration has them, nor what the desktop

@@ -188,12 +188,7 @@ final class Storage {
         for var entry in entries {
             switch entry {
             case .accepted: continue
-            // The daemon writes the current state later.
-            case .quietReplaced, .snoozesReplaced, .digestsReplaced, .tombstones, .awaited, .awaitedGone,
-                .allAwaitedGone, .start:
-                continue
-            case .named: break
-            case .bannerUp, .bannerGone, .allBannersGone: break
+            case .named, .bannerUp, .bannerGone, .allBannersGone: break
             case .decided(let id, let decision):
                 if failed.contains(id) { continue }
                 // Without the new event the earlier one keeps its place.
@@ -207,6 +202,8 @@ final class Storage {
                 // is dropped.
                 removal.origin = Origin()
                 entry = .removed(removal, leaving: version)
+            // The daemon writes the current state later.
+            default: continue
             }
             kept.append(entry)
         }

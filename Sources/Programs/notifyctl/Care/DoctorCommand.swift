@@ -166,7 +166,7 @@ struct Diagnosis {
         check.room = FileFacts.room(at: check.folder)
         let names = FileFacts.names(in: check.folder)
         check.damaged = names.filter { $0.hasPrefix("index.db.damaged-") }
-        check.earlier = names.filter { $0.hasPrefix("events.db.earlier") }
+        check.earlier = names.filter { $0.contains(".db.earlier") }
         if service["ProtectSystem"]?.string == "strict" {
             check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
                 .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }

@@ -81,11 +81,11 @@ struct StoreModel {
         case .awaitedGone(let origin): awaited[origin] = nil
         case .allAwaitedGone: awaited = [:]
         case .removed(let removal, let version): remove(removal, leaving: version)
-        case .tombstones(let all):
-            for tombstone in all where tombstones[tombstone.topic].map({ $0.removal < tombstone.removal }) ?? true {
+        case .tombstone(let tombstone):
+            if tombstones[tombstone.topic].map({ $0.removal < tombstone.removal }) ?? true {
                 tombstones[tombstone.topic] = tombstone
             }
-        case .start: break
+        default: break
         }
     }
 

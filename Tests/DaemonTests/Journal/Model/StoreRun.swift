@@ -228,9 +228,9 @@ final class StoreRun {
     private func useOlderIndex() throws {
         guard let older, older.deletions == deletions, script.chance(70) else { return }
         let queue = try DatabaseQueue(path: older.directory + "/index.db")
-        let value = try queue.read { db in try StateTable(db: db).value(at: .applied) }
+        let value = try queue.read { db in try StateTable(db: db).number(.applied) }
         try queue.close()
-        guard case .number(let applied)? = value else { return }
+        guard let applied = value else { return }
         let found = try WriteAheadLog.read(on: DirectoryDisk(directory), after: UInt64(applied)) { _, _ in }
         guard found.damaged == 0 else { return }
         step = "an older index"

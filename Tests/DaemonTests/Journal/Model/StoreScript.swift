@@ -52,7 +52,7 @@ struct StoreScript {
         case 26, 27: return [banner()]
         case 28: return [awaited()]
         case 29: return [.removed(try removal(), leaving: chance(80) ? version() : nil)]
-        case 30: return [.tombstones([try tombstone(), try tombstone()])]
+        case 30: return [.tombstone(try tombstone()), .tombstone(try tombstone())]
         default: return try replacement(model)
         }
     }
@@ -97,7 +97,7 @@ struct StoreScript {
         decision.lateness = maybe(number())
         decision.program = chance(10) ? "notes" : nil
         decision.action = chance(10) ? "accept" : nil
-        decision.setCause(delay: maybe(.absent), verdict: nil)
+        decision.delay = maybe(.absent)
         if decision.outcome == .shown { decision.shownWith = maybe(target()) }
         if chance(5), let marked = decision.markedRead { decision = marked }
         return decision
@@ -125,7 +125,7 @@ struct StoreScript {
         }
         guard let earlier else { return [.accepted(event)] }
         var decision = StoredDecision(outcome: .replaced, resolved: number())
-        decision.setCause(delay: nil, verdict: nil, successor: event.id)
+        decision.successor = event.id
         return [.accepted(event), .decided(earlier.event.id, decision)]
     }
 

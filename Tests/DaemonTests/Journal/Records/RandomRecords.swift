@@ -3,12 +3,10 @@ import Routing
 
 @testable import Journal
 
-/// Makes records and stored values of any content, with values at the ends of their ranges more often than others.
+/// Makes records of any content, with values at the ends of their ranges more often than others.
 struct RandomRecords {
     /// How many cases `Record` has.
-    static let recordCases = 17
-    /// How many cases `StateValue` has.
-    static let valueCases = 11
+    static let recordCases = 23
 
     private var generator: SplitMix64
     /// The length of the longest texts, in characters.
@@ -19,7 +17,7 @@ struct RandomRecords {
     // MARK: Records
 
     mutating func record(_ index: Int) throws -> LogRecord {
-        LogRecord(try content(index), number: maybe { $0.number() }, isLate: flag())
+        LogRecord(try content(index), number: maybe { $0.number() })
     }
 
     private mutating func content(_ index: Int) throws -> Record {
@@ -39,32 +37,23 @@ struct RandomRecords {
         case 12: .awaitedGone(origin())
         case 13: .allAwaitedGone
         case 14: .removed(try removal(), leaving: maybe { $0.version() })
-        case 15: .tombstones(try list { try $0.tombstone() })
-        default: .start(last: id().rawValue, at: number())
+        case 15: .tombstone(try tombstone())
+        case 16: .start(last: id().rawValue, at: number())
+        case 17: .late(id())
+        case 18: .event(try state())
+        case 19: .globalID(NamedPush(origin: origin(), id: id()))
+        case 20: .seed(text())
+        case 21:
+            .retention(
+                RetentionClock.State(
+                    age: number(), uptime: number(), boot: text(), lead: maybe { $0.number() },
+                    isAbsenceCounted: flag()),
+                try list { RetentionMarks.Mark(id: $0.number(), age: $0.number()) }, events: number(), last: number())
+        default: .counter(pick(Record.Counter.allCases), number())
         }
     }
 
-    mutating func value(_ index: Int) throws -> StateValue {
-        switch index {
-        case 0: return .quiet(try list { try $0.quiet() })
-        case 1: return .snoozes(try list { $0.snooze() })
-        case 2: return .digests(try list { try $0.digest() })
-        case 3: return .banner(banner())
-        case 4: return .awaited(awaited())
-        case 5: return .tombstone(try tombstone())
-        case 6: return .removal(NamedPush(origin: origin(), id: id()), accepted: number())
-        case 7: return .seed(text())
-        case 8:
-            let state = RetentionClock.State(
-                age: number(), uptime: number(), boot: text(), lead: maybe { $0.number() }, isAbsenceCounted: flag())
-            let marks = try list { RetentionMarks.Mark(id: $0.number(), age: $0.number()) }
-            return .retention(state, marks, events: number(), last: number())
-        case 9: return .change(try change())
-        default: return .number(number())
-        }
-    }
-
-    mutating func state() throws -> EventState {
+    private mutating func state() throws -> EventState {
         EventState(
             event: try event(), number: maybe { $0.number() }, decided: maybe { $0.number() },
             claims: try list { $0.claim() }, isMarkedRead: flag(), isValue: flag())
@@ -96,6 +85,11 @@ struct RandomRecords {
         decision.isOfEarlierBoot = flag()
         decision.isRead = flag()
         decision.cause = maybe { $0.text() }
+        decision.delay = maybe { $0.pick(BannerDelay.allCases) }
+        decision.verdict = maybe { $0.pick(Verdict.allCases) }
+        decision.successor = maybe { $0.id() }
+        decision.wasMuted = flag()
+        decision.brokenThrough = maybe { $0.text() }
         decision.action = maybe { $0.text() }
         decision.program = maybe { $0.text() }
         decision.place = place()
@@ -144,13 +138,6 @@ struct RandomRecords {
 
     private mutating func tombstone() throws -> Tombstone {
         Tombstone(topic: try topic(), version: version(), removal: id())
-    }
-
-    private mutating func change() throws -> ChangeRow {
-        ChangeRow(
-            number: number(), kind: pick(ChangeRow.Kind.allCases), event: id(), topic: flag() ? try topic() : nil,
-            claimant: maybe { $0.text() }, moment: number(), published: maybe { $0.number() }, origin: origin(),
-            device: maybe { $0.text() })
     }
 
     private mutating func end() -> StoredQuiet.End { StoredQuiet.End(moment: expiry(), left: number()) }

@@ -30,37 +30,16 @@ struct RecordCodingTests {
         #expect(try records([]).isEmpty)
     }
 
-    @Test(arguments: 0..<RandomRecords.valueCases) func aStoredValueComesBackAsItWasWritten(_ index: Int) throws {
-        for seed in 1...100 as ClosedRange<UInt64> {
-            var random = RandomRecords(seed: seed)
-            let value = try random.value(index)
-            let bytes = written(value)
-            let read = try readValue(bytes)
-            #expect(read == value)
-            #expect(written(read) == bytes)
-        }
-    }
-
-    @Test func anEventComesBackAsItWasWritten() throws {
-        for seed in 1...100 as ClosedRange<UInt64> {
-            var random = RandomRecords(seed: seed)
-            if seed == 100 { random.longest = 100_000 }
-            let state = try random.state()
-            let bytes = written(state)
-            let read = try readState(bytes)
-            #expect(read == state)
-            #expect(written(read) == bytes)
-        }
-    }
-
-    @Test func aWriterThatIsUsedAgainWritesTheSame() throws {
-        var random = RandomRecords(seed: 3)
+    @Test(arguments: 0..<RandomRecords.recordCases) func aSealedRecordComesBackAsItWasWritten(_ index: Int) throws {
         var writer = RecordWriter()
-        for index in 0..<RandomRecords.valueCases {
-            let value = try random.value(index)
+        for seed in 1...100 as ClosedRange<UInt64> {
+            var random = RandomRecords(seed: seed)
+            let record = try random.record(index)
+            // A writer that is used again writes the same.
             writer.removeAll()
-            value.write(to: &writer)
-            #expect(writer.bytes == written(value))
+            record.writeSealed(to: &writer)
+            #expect(writer.bytes == sealed(record))
+            #expect(try readSealed(writer.bytes) == record)
         }
     }
 
@@ -77,15 +56,15 @@ struct RecordCodingTests {
         }
     }
 
-    @Test func aPartOfAStoredValueIsRefused() throws {
-        for bytes in try storedValues() {
+    @Test func aPartOfASealedRecordIsRefused() throws {
+        for bytes in try sealedRecords() {
             for count in 0..<bytes.count { #expect(!isReadable(Array(bytes[..<count]))) }
             #expect(!isReadable(bytes + [0]))
         }
     }
 
-    @Test func aStoredValueWithAFlippedBitIsRefused() throws {
-        for var bytes in try storedValues() {
+    @Test func aSealedRecordWithAFlippedBitIsRefused() throws {
+        for var bytes in try sealedRecords() {
             for bit in 0..<bytes.count * 8 {
                 bytes[bit / 8] ^= 1 << (bit % 8)
                 #expect(!isReadable(bytes))
@@ -94,30 +73,22 @@ struct RecordCodingTests {
         }
     }
 
-    @Test func aStoredValueIsReadAsItsOwnKindOnly() throws {
-        var random = RandomRecords(seed: 1)
-        let event = written(try random.state())
-        #expect(throws: FieldCoding.Malformed.self) { try readValue(event) }
-        let seed = written(.seed("0123"))
-        #expect(throws: FieldCoding.Malformed.self) { try readState(seed) }
-    }
-
     @Test(
         arguments: [
             // Another version, and codes that no case has.
-            [2, 11, 0], [0, 11, 0], [1, 0, 0], [1, 18, 0], [1, 64, 0], [1], [1, 11],
+            [1, 11, 0], [3, 11, 0], [2, 0, 0], [2, 24, 0], [2], [2, 11],
             // A number that is longer than need be, and one beyond 64 bits.
-            [1, 10, 0, 0x80, 0], [1, 10, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
-            [1, 17, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 0],
+            [2, 10, 0, 0x80, 0], [2, 10, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F],
+            [2, 17, 0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 2, 0],
             // A bit that has no meaning: of a record, of an origin, and of a banner.
-            [1, 11, 4], [1, 13, 0, 8], [1, 9, 0, 2, 1, 0, 1],
+            [2, 11, 2], [2, 13, 0, 8], [2, 9, 0, 1, 0, 1, 2],
             // Texts that no message can have: not UTF-8, NUL, U+FFFF; and one that is longer than what is left.
-            [1, 13, 0, 1, 1, 0xFF], [1, 13, 0, 1, 1, 0], [1, 13, 0, 1, 3, 0xEF, 0xBF, 0xBF], [1, 13, 0, 1, 2, 0x61],
+            [2, 13, 0, 1, 1, 0xFF], [2, 13, 0, 1, 1, 0], [2, 13, 0, 1, 3, 0xEF, 0xBF, 0xBF], [2, 13, 0, 1, 2, 0x61],
             // More elements than there are bytes.
-            [1, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
-            [1, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1],
-            // A kind of claim that there is not, and a topic that is none.
-            [1, 4, 0, 1, 0, 0, 12, 1], [1, 16, 0, 1, 1, 0x61, 1, 0, 0, 1],
+            [2, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0x0F],
+            [2, 6, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1],
+            // A word that no counter has, and a topic that is none.
+            [2, 23, 0, 1, 0x61, 0], [2, 16, 0, 1, 0x61, 0, 1, 0, 1],
         ] as [[UInt8]]) func bytesThatNoRecordHasAreRefused(_ bytes: [UInt8])
     {
         #expect(throws: FieldCoding.Malformed.self) { try records(bytes) }
@@ -142,27 +113,23 @@ struct RecordCodingTests {
                 #expect(writer.bytes == bytes, "what can be read has no other coding")
             }
             var writer = RecordWriter()
-            writer.sealed(kind: UInt8(64 + random.below(12))) { writer in
+            writer.sealed { writer in
                 for byte in bytes { writer.byte(byte) }
             }
-            if let read = try? readValue(writer.bytes) { #expect(written(read) == writer.bytes) }
-            if let read = try? readState(writer.bytes) { #expect(written(read) == writer.bytes) }
+            if let read = try? readSealed(writer.bytes) { #expect(sealed(read) == writer.bytes) }
         }
     }
 
     // MARK: Help
 
-    /// One of each kind, with small and with large parts.
-    private func storedValues() throws -> [[UInt8]] {
+    /// One of each kind.
+    private func sealedRecords() throws -> [[UInt8]] {
         var random = RandomRecords(seed: 5)
         random.longest = 5
-        return try [written(random.state()), written(random.state())]
-            + (0..<RandomRecords.valueCases).map { written(try random.value($0)) }
+        return try (0..<RandomRecords.recordCases).map { sealed(try random.record($0)) }
     }
 
-    private func isReadable(_ bytes: [UInt8]) -> Bool {
-        (try? readState(bytes)) != nil || (try? readValue(bytes)) != nil
-    }
+    private func isReadable(_ bytes: [UInt8]) -> Bool { (try? readSealed(bytes)) != nil }
 
     private func records(_ bytes: [UInt8]) throws -> [LogRecord] {
         try bytes.withUnsafeBytes { bytes in
@@ -173,12 +140,8 @@ struct RecordCodingTests {
         }
     }
 
-    private func readValue(_ bytes: [UInt8]) throws -> StateValue {
-        try bytes.withUnsafeBytes { try StateValue(stored: $0) }
-    }
-
-    private func readState(_ bytes: [UInt8]) throws -> EventState {
-        try bytes.withUnsafeBytes { try EventState(stored: $0) }
+    private func readSealed(_ bytes: [UInt8]) throws -> LogRecord {
+        try bytes.withUnsafeBytes { try LogRecord(sealed: $0) }
     }
 }
 
@@ -188,14 +151,8 @@ func written(_ record: LogRecord) -> [UInt8] {
     return writer.bytes
 }
 
-func written(_ value: StateValue) -> [UInt8] {
+func sealed(_ record: LogRecord) -> [UInt8] {
     var writer = RecordWriter()
-    value.write(to: &writer)
-    return writer.bytes
-}
-
-func written(_ state: EventState) -> [UInt8] {
-    var writer = RecordWriter()
-    state.write(to: &writer)
+    record.writeSealed(to: &writer)
     return writer.bytes
 }
