@@ -43,9 +43,25 @@ final class FairQueue<Call> {
         let number: UInt64
     }
 
-    private struct CallerQueue {
-        var caller = ""
-        var program = ""
+    /// A program with queued calls.
+    private final class Program {
+        let name: String
+        /// Its callers that can be served, in the order of their turns.
+        var round = Deque<Caller>()
+        /// Its callers with queued calls.
+        var callers = 0
+        var calls = 0
+        var readings = 0
+        var publishes = 0
+        var bytes = 0
+
+        init(_ name: String) { self.name = name }
+    }
+
+    /// A caller with queued calls.
+    private final class Caller {
+        let name: String
+        var program: Program
         /// Two queues, so that claims can overtake reads.
         var changes = Deque<Entry>()
         var readings = Deque<Entry>()
@@ -56,9 +72,13 @@ final class FairQueue<Call> {
         var isBlocked = false
 
         var count: Int { changes.count + readings.count }
-        var entries: [Entry] { Array(changes) + readings }
 
-        mutating func append(_ call: Call, bytes size: Int, kind: Kind) -> Entry {
+        init(_ name: String, of program: Program) {
+            self.name = name
+            self.program = program
+        }
+
+        func append(_ call: Call, bytes size: Int, kind: Kind) -> Entry {
             lastNumber += 1
             let entry = Entry(call: call, bytes: size, kind: kind, number: lastNumber)
             if kind == .reading { readings.append(entry) } else { changes.append(entry) }
@@ -68,192 +88,172 @@ final class FairQueue<Call> {
             return entry
         }
 
-        mutating func popFirst() -> Entry {
+        func popFirst() -> Entry {
             guard let reading = readings.first else { return changes.removeFirst() }
             guard let change = changes.first, change.number < reading.number else { return readings.removeFirst() }
             return changes.removeFirst()
         }
-
-        /// Readies an empty queue for another caller. A short one keeps its memory.
-        mutating func reset() {
-            if lastNumber > 64 { self = CallerQueue() } else { (lastNumber, isBlocked) = (0, false) }
-        }
     }
 
-    private struct Program {
-        /// Its callers that can be served, in the order of their turns.
-        var round = Deque<Place>()
-        /// Its callers with queued calls.
-        var callers = 0
-        var calls = 0
-        var readings = 0
-        var publishes = 0
-        var bytes = 0
-    }
-
-    /// A place in `queues`, which a caller has as long as it has calls.
-    private typealias Place = Int
-
-    private var queues: [CallerQueue] = []
-    /// The places of the callers with queued calls.
-    private var places: [String: Place] = [:]
-    /// The places without a caller.
-    private var free: [Place] = []
-    /// The programs with queued calls.
+    private var callers: [String: Caller] = [:]
     private var programs: [String: Program] = [:]
     /// The programs with callers that can be served, in the order of the round.
-    private var round = Deque<String>()
+    private var round = Deque<Program>()
     /// The callers that wait for `unthrottle`.
-    private var throttled: [Place] = []
+    private var throttled: [Caller] = []
     /// The callers with queued claims, each once.
-    private var claimants = Deque<Place>()
+    private var claimants = Deque<Caller>()
     /// What programs have used beyond their quanta while others waited.
     private var deficits: [String: Int] = [:]
     private var bytes = 0
     /// The program of a caller; a caller without one is its own.
     var programOf: (String) -> String = { $0 }
 
-    var isEmpty: Bool { places.isEmpty }
+    var isEmpty: Bool { callers.isEmpty }
     /// Whether a call can be handled now.
     var isReady: Bool { !round.isEmpty }
     /// Whether no more should be read for now.
     var isFull: Bool { isReady && bytes >= Self.totalLimit }
 
     /// Whose limits and turns count for a caller.
-    func program(of caller: String) -> String { places[caller].map { queues[$0].program } ?? programOf(caller) }
+    func program(of caller: String) -> String { callers[caller]?.program.name ?? programOf(caller) }
 
     /// Whether a further call of this caller must be queued: its program has queued calls or a deficit.
     func mustQueue(_ caller: String) -> Bool {
         if isEmpty, deficits.isEmpty { return false }
-        let program = program(of: caller)
+        if callers[caller] != nil { return true }
+        let program = programOf(caller)
         return programs[program] != nil || deficits[program] != nil
     }
 
-    func hasCalls(of caller: String) -> Bool { places[caller] != nil }
+    func hasCalls(of caller: String) -> Bool { callers[caller] != nil }
 
     /// Whether another call of this caller can be queued. While all callers are blocked, reading goes on, because the
     /// reply that unblocks them must be read; nothing beyond the limit is queued then.
     func hasRoom(for caller: String, kind: Kind = .other) -> Bool {
         guard bytes < Self.totalLimit || isReady else { return false }
-        guard let program = programs[program(of: caller)] else { return true }
-        let own = places[caller].map { queues[$0] }
+        let own = callers[caller]
+        guard let program = own?.program ?? programs[programOf(caller)] else { return true }
         if own?.count ?? 0 < Self.reservedLength, own?.bytes ?? 0 < Self.reservedBytes { return true }
         if kind == .reading, program.readings >= Self.readingsLimit { return false }
         return program.calls < Self.lengthLimit && program.bytes < Self.bytesLimit
     }
 
-    /// The place of a caller, which gets one at the end of the round if it has none.
-    private func place(of caller: String) -> Place {
-        if let place = places[caller] { return place }
-        let program = programOf(caller)
-        let place = free.popLast() ?? queues.count
-        if place == queues.count { queues.append(CallerQueue()) }
-        queues[place].caller = caller
-        queues[place].program = program
-        places[caller] = place
-        programs[program, default: Program()].callers += 1
-        join(place)
-        return place
+    /// A caller, at the end of the round if it had no calls.
+    private func caller(_ name: String) -> Caller {
+        if let caller = callers[name] { return caller }
+        let caller = Caller(name, of: program(named: programOf(name)))
+        callers[name] = caller
+        caller.program.callers += 1
+        join(caller)
+        return caller
+    }
+
+    private func program(named name: String) -> Program {
+        if let program = programs[name] { return program }
+        let program = Program(name)
+        programs[name] = program
+        return program
     }
 
     /// Puts a caller at the end of its program's round.
-    private func join(_ place: Place) {
-        let program = queues[place].program
-        programs[program, default: Program()].round.append(place)
-        if programs[program]?.round.count == 1 { round.append(program) }
+    private func join(_ caller: Caller) {
+        caller.program.round.append(caller)
+        if caller.program.round.count == 1 { round.append(caller.program) }
     }
 
     /// Takes a caller out of the round.
     ///
     /// - Returns: whether it was there.
     @discardableResult
-    private func leave(_ place: Place) -> Bool {
-        let program = queues[place].program
-        guard let index = programs[program]?.round.firstIndex(of: place) else { return false }
-        programs[program]?.round.remove(at: index)
-        if programs[program]?.round.isEmpty == true { round.removeAll { $0 == program } }
+    private func leave(_ caller: Caller) -> Bool {
+        let program = caller.program
+        guard let index = program.round.firstIndex(where: { $0 === caller }) else { return false }
+        program.round.remove(at: index)
+        if program.round.isEmpty { round.removeAll { $0 === program } }
         return true
     }
 
     /// Takes the next caller out of the round. Others of its program have their turn when all other programs had
     /// theirs.
-    private func popNext() -> Place {
+    private func popNext() -> Caller {
         let program = round.removeFirst()
-        guard let place = programs[program]?.round.popFirst() else {
-            preconditionFailure("a program in the round has callers")
-        }
-        if programs[program]?.round.isEmpty == false { round.append(program) }
-        return place
+        // A program in the round has callers.
+        let caller = program.round.removeFirst()
+        if !program.round.isEmpty { round.append(program) }
+        return caller
     }
 
-    private func count(_ entry: Entry, _ sign: Int, of program: String) {
+    private func count(_ entry: Entry, _ sign: Int, of program: Program) {
         bytes += sign * entry.bytes
-        programs[program]?.calls += sign
-        programs[program]?.bytes += sign * entry.bytes
-        if entry.kind == .reading { programs[program]?.readings += sign }
-        if entry.kind == .publish { programs[program]?.publishes += sign }
+        program.calls += sign
+        program.bytes += sign * entry.bytes
+        if entry.kind == .reading { program.readings += sign }
+        if entry.kind == .publish { program.publishes += sign }
     }
 
     /// The program of a caller is known now: its queued calls count for that.
-    func regroup(_ caller: String) {
-        guard let place = places[caller] else { return }
-        let (old, new) = (queues[place].program, programOf(caller))
-        guard old != new else { return }
-        let wasReady = leave(place)
-        programs[new, default: Program()].callers += 1
-        for entry in queues[place].entries {
+    func regroup(_ name: String) {
+        guard let caller = callers[name] else { return }
+        let old = caller.program
+        let new = program(named: programOf(name))
+        guard old !== new else { return }
+        let wasReady = leave(caller)
+        new.callers += 1
+        for entry in Array(caller.changes) + caller.readings {
             count(entry, -1, of: old)
             count(entry, 1, of: new)
         }
-        queues[place].program = new
+        caller.program = new
         drop(from: old)
         // What others of a shared account have used is not this caller's.
-        if programs[old] == nil, let deficit = deficits.removeValue(forKey: old) {
-            deficits[new, default: 0] += deficit
+        if old.callers == 0, let deficit = deficits.removeValue(forKey: old.name) {
+            deficits[new.name, default: 0] += deficit
         }
-        if wasReady { join(place) }
+        if wasReady { join(caller) }
     }
 
     /// A caller of the program has no queued calls any more.
-    private func drop(from program: String) {
-        programs[program]?.callers -= 1
-        if programs[program]?.callers == 0 { programs[program] = nil }
+    private func drop(from program: Program) {
+        program.callers -= 1
+        if program.callers == 0 { programs[program.name] = nil }
     }
 
     /// - Parameter bytes: about how long the call is.
-    func enqueue(_ call: Call, of caller: String, bytes: Int = 0, kind: Kind = .other) {
-        let size = bytes + Self.overhead
-        let place = place(of: caller)
-        count(queues[place].append(call, bytes: size, kind: kind), 1, of: queues[place].program)
-        if kind == .claim, queues[place].claims == 1 { claimants.append(place) }
-        if kind != .publish { unthrottle(place) }
+    func enqueue(_ call: Call, of name: String, bytes: Int = 0, kind: Kind = .other) {
+        let caller = caller(name)
+        count(caller.append(call, bytes: bytes + Self.overhead, kind: kind), 1, of: caller.program)
+        if kind == .claim, caller.claims == 1 { claimants.append(caller) }
+        if kind != .publish, let index = throttled.firstIndex(where: { $0 === caller }) {
+            join(throttled.remove(at: index))
+        }
     }
 
     /// Puts the rest of the read that was dequeued last in front. Only the caller's claims overtake it.
-    func requeue(_ call: Call, of caller: String) {
-        let place = place(of: caller)
+    func requeue(_ call: Call, of name: String) {
+        let caller = caller(name)
         let entry = Entry(call: call, bytes: 0, kind: .reading, number: 0)
-        queues[place].readings.prepend(entry)
-        count(entry, 1, of: queues[place].program)
+        caller.readings.prepend(entry)
+        count(entry, 1, of: caller.program)
     }
 
     /// Appends what follows the last call of a caller that has disconnected, and drops its reads.
-    func enqueueLast(_ call: Call, of caller: String) {
-        if let place = places[caller] {
-            for entry in queues[place].readings {
-                queues[place].bytes -= entry.bytes
-                count(entry, -1, of: queues[place].program)
+    func enqueueLast(_ call: Call, of name: String) {
+        if let caller = callers[name] {
+            for entry in caller.readings {
+                caller.bytes -= entry.bytes
+                count(entry, -1, of: caller.program)
             }
-            queues[place].readings = []
+            caller.readings = []
         }
-        enqueue(call, of: caller)
+        enqueue(call, of: name)
     }
 
     /// Whether this caller has queued publishes and nothing else, and its program so many of them that it is throttled
     /// for the sake of others.
-    func hasPublishBacklog(_ caller: String) -> Bool {
-        guard let place = places[caller], let program = programs[queues[place].program] else { return false }
-        return program.publishes > Throttle.backlogThreshold && queues[place].publishes == queues[place].count
+    func hasPublishBacklog(_ name: String) -> Bool {
+        guard let caller = callers[name] else { return false }
+        return caller.program.publishes > Throttle.backlogThreshold && caller.publishes == caller.count
     }
 
     // MARK: Rounds
@@ -264,7 +264,7 @@ final class FairQueue<Call> {
         // A single program delays no other.
         if round.count <= 1 { deficits = [:] }
         var passed = 0
-        while let program = round.first, let deficit = deficits[program] {
+        while !deficits.isEmpty, let program = round.first?.name, let deficit = deficits[program] {
             guard passed < round.count else {
                 reduceDeficits()
                 passed = 0
@@ -274,13 +274,13 @@ final class FairQueue<Call> {
             round.append(round.removeFirst())
             passed += 1
         }
-        return round.first.flatMap { programs[$0]?.round.first }.map { queues[$0].caller }
+        return round.first?.round.first?.name
     }
 
     /// Where all programs have deficits, the smallest of them is taken off each.
     private func reduceDeficits() {
-        let least = round.compactMap { deficits[$0] }.min() ?? 0
-        for program in round {
+        let least = round.compactMap { deficits[$0.name] }.min() ?? 0
+        for program in round.map(\.name) {
             guard let deficit = deficits[program] else { continue }
             deficits[program] = deficit > least ? deficit - least : nil
         }
@@ -293,12 +293,12 @@ final class FairQueue<Call> {
     }
 
     /// Takes the next caller out of the round until `unblock`.
-    func blockNext() { queues[popNext()].isBlocked = true }
+    func blockNext() { popNext().isBlocked = true }
 
-    func unblock(_ caller: String) {
-        guard let place = places[caller], queues[place].isBlocked else { return }
-        queues[place].isBlocked = false
-        join(place)
+    func unblock(_ name: String) {
+        guard let caller = callers[name], caller.isBlocked else { return }
+        caller.isBlocked = false
+        join(caller)
     }
 
     /// Takes the next caller out of the round until `unthrottle`.
@@ -306,20 +306,15 @@ final class FairQueue<Call> {
 
     /// Puts all throttled callers back into the round.
     func unthrottle() {
-        for place in throttled { join(place) }
+        for caller in throttled { join(caller) }
         throttled = []
-    }
-
-    private func unthrottle(_ place: Place) {
-        guard let index = throttled.firstIndex(of: place) else { return }
-        join(throttled.remove(at: index))
     }
 
     /// Removes the next call of the caller that `nextCaller` has returned.
     func dequeue() -> Call {
-        let place = popNext()
-        let entry = queues[place].popFirst()
-        if settle(place, without: entry) { join(place) }
+        let caller = popNext()
+        let entry = caller.popFirst()
+        if settle(caller, without: entry) { join(caller) }
         return entry.call
     }
 
@@ -331,20 +326,18 @@ final class FairQueue<Call> {
     /// - Returns: `nil` where no claim can be handled.
     func dequeueForClaim() -> (caller: String, call: Call)? {
         for _ in 0..<claimants.count {
-            let place = claimants.removeFirst()
-            guard !queues[place].isBlocked else {
-                claimants.append(place)
+            let caller = claimants.removeFirst()
+            guard !caller.isBlocked else {
+                claimants.append(caller)
                 continue
             }
-            let caller = queues[place].caller
-            let entry = queues[place].changes.removeFirst()
-            let hadOneClaim = queues[place].claims == 1 && entry.kind == .claim
-            if !hadOneClaim { claimants.append(place) }
+            let entry = caller.changes.removeFirst()
+            let hadOneClaim = caller.claims == 1 && entry.kind == .claim
+            if !hadOneClaim { claimants.append(caller) }
             // A queue that becomes empty leaves the round.
-            let isLast = queues[place].count == 0
-            if isLast { leave(place) }
-            _ = settle(place, without: entry, isClaimant: !hadOneClaim)
-            return (caller, entry.call)
+            if caller.count == 0 { leave(caller) }
+            _ = settle(caller, without: entry, isClaimant: !hadOneClaim)
+            return (caller.name, entry.call)
         }
         return nil
     }
@@ -352,23 +345,18 @@ final class FairQueue<Call> {
     /// Accounts for an entry that was removed from a caller's queue.
     ///
     /// - Returns: whether anything is left of the queue.
-    private func settle(_ place: Place, without entry: Entry, isClaimant: Bool? = nil) -> Bool {
-        let program = queues[place].program
-        count(entry, -1, of: program)
-        queues[place].bytes -= entry.bytes
-        if entry.kind == .publish { queues[place].publishes -= 1 }
+    private func settle(_ caller: Caller, without entry: Entry, isClaimant: Bool? = nil) -> Bool {
+        count(entry, -1, of: caller.program)
+        caller.bytes -= entry.bytes
+        if entry.kind == .publish { caller.publishes -= 1 }
         if entry.kind == .claim {
-            queues[place].claims -= 1
-            if isClaimant == nil, queues[place].claims == 0 { claimants.removeAll { $0 == place } }
+            caller.claims -= 1
+            if isClaimant == nil, caller.claims == 0 { claimants.removeAll { $0 === caller } }
         }
-        guard queues[place].count == 0 else { return true }
-        places[queues[place].caller] = nil
-        drop(from: program)
-        queues[place].reset()
-        free.append(place)
+        guard caller.count == 0 else { return true }
+        callers[caller.name] = nil
+        drop(from: caller.program)
         if isEmpty { deficits = [:] }
-        // Releases the memory of many callers.
-        if isEmpty, queues.count > 64 { (queues, free) = ([], []) }
         return false
     }
 }
