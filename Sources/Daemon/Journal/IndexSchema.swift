@@ -82,23 +82,17 @@ enum IndexSchema {
 struct Damaged: Error {}
 
 extension EventState {
-    /// What is searched.
-    private struct Columns: Equatable {
-        var id, outcome: Int64
-        var number, decided, shownWith: Int64?
-        var topic: String
-        var source, name, collapse: String?
-        var isValue: Bool
-    }
-
-    private var columns: Columns {
+    /// What is searched: all columns but the record, in the order of the table.
+    private var columns: [DatabaseValue] {
         let decision = event.decision
         let shownWith = decision?.outcome == .shown ? decision?.shownWith : nil
-        return Columns(
-            id: Journal.number(event.id), outcome: Int64(decision?.code ?? 0), number: number, decided: decided,
-            shownWith: shownWith == event.id ? nil : shownWith.map(Journal.number), topic: event.topic.description,
-            source: event.origin.source, name: event.origin.source == nil ? nil : event.origin.eventID,
-            collapse: event.collapse, isValue: isValue)
+        return [
+            Journal.number(event.id).databaseValue, event.topic.description.databaseValue,
+            (decision?.code ?? 0).databaseValue, number.databaseValue, decided.databaseValue,
+            event.origin.source.databaseValue,
+            (event.origin.source == nil ? nil : event.origin.eventID).databaseValue, event.collapse.databaseValue,
+            (shownWith == event.id ? nil : shownWith.map(Journal.number)).databaseValue, isValue.databaseValue,
+        ]
     }
 
     /// The row of an event, if there is one.
@@ -120,12 +114,7 @@ extension EventState {
     func write(by insertion: Statement, _ writer: inout RecordWriter) throws {
         writer.removeAll()
         LogRecord(.event(self)).writeSealed(to: &writer)
-        let columns = columns
-        try insertion.execute(
-            arguments: [
-                columns.id, columns.topic, columns.outcome, columns.number, columns.decided, columns.source,
-                columns.name, columns.collapse, columns.shownWith, columns.isValue, DatabaseValue(blob: writer.bytes),
-            ])
+        try insertion.execute(arguments: StatementArguments(columns + [DatabaseValue(blob: writer.bytes)]))
     }
 
     /// Reads a row of the table `event`, all columns of it.
@@ -133,13 +122,7 @@ extension EventState {
     /// - Throws: `Damaged` if the record is not what was written, or the other columns say something else.
     init(_ row: Row) throws {
         let state = try EventState(stored: row)
-        let found = try Columns(
-            id: row.number("id"), outcome: row.number("outcome"), number: row.optionalNumber("number"),
-            decided: row.optionalNumber("decided"), shownWith: row.optionalNumber("shown_with"),
-            topic: row.text("topic"),
-            source: row.optionalText("source"), name: row.optionalText("name"), collapse: row.optionalText("collapse"),
-            isValue: row.number("is_value") != 0)
-        guard found == state.columns else { throw Damaged() }
+        guard row.databaseValues.dropLast().elementsEqual(state.columns) else { throw Damaged() }
         self = state
     }
 
@@ -164,39 +147,11 @@ extension LogRecord {
 
 /// Columns of a row that is not trusted: a damaged file can hold any type in any column.
 extension Row {
-    private func value(_ column: String) throws -> DatabaseValue {
-        guard let value: DatabaseValue = self[column] else { throw Damaged() }
+    func column<Value: DatabaseValueConvertible>(_ name: String) throws -> Value {
+        guard let found: DatabaseValue = self[name], let value = Value.fromDatabaseValue(found) else { throw Damaged() }
         return value
     }
 
-    func number(_ column: String) throws -> Int64 {
-        guard let number = try optionalNumber(column) else { throw Damaged() }
-        return number
-    }
-
-    func text(_ column: String) throws -> String {
-        guard let text = try optionalText(column) else { throw Damaged() }
-        return text
-    }
-
-    func bytes(_ column: String) throws -> [UInt8] {
-        guard case .blob(let data) = try value(column).storage else { throw Damaged() }
-        return [UInt8](data)
-    }
-
-    func optionalNumber(_ column: String) throws -> Int64? {
-        switch try value(column).storage {
-        case .null: nil
-        case .int64(let number): number
-        case .double, .string, .blob: throw Damaged()
-        }
-    }
-
-    func optionalText(_ column: String) throws -> String? {
-        switch try value(column).storage {
-        case .null: nil
-        case .string(let text): text
-        case .int64, .double, .blob: throw Damaged()
-        }
-    }
+    func number(_ column: String) throws -> Int64 { try self.column(column) }
+    func bytes(_ column: String) throws -> [UInt8] { [UInt8](try self.column(column) as Data) }
 }

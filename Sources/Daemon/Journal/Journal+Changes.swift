@@ -44,12 +44,9 @@ extension Journal {
             var position = position
             let firstEvent = try position.event ?? self.firstEvent(above: position.number, db)
             position.event = firstEvent
-            func rows(_ sql: String, _ arguments: StatementArguments) throws -> RowCursor {
-                try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-            }
-            let accepted = try rows(Self.acceptedQuery, [firstEvent, position.number])
-            let decided = try rows(Self.decidedQuery, [position.number])
-            let others = try rows(Self.otherQuery, [position.number])
+            let accepted = try rows(db, Self.acceptedQuery, [firstEvent, position.number])
+            let decided = try rows(db, Self.decidedQuery, [position.number])
+            let others = try rows(db, Self.otherQuery, [position.number])
             func nextAccepted() throws -> StoredChange? {
                 try next(accepted) { try StoredChange($0.number("number"), .event(EventState($0).event)) }
             }

@@ -60,32 +60,19 @@ extension Journal {
     ) throws(JournalError) -> (ids: [Int64], position: UnreadPosition?) {
         let limits = deletionLimits()
         return try readIndex { db in
-            var position = position
             var ids: [Int64] = []
-            var examined = 0
             var bytes = 0
-            while true {
-                let rows = try Row.fetchCursor(
-                    db.cachedStatement(sql: Self.forgettableOfTopic),
-                    arguments: [position.topic, Self.number(position.id), Self.bound(last), limit - examined])
-                while let row = try rows.next() {
-                    let id: Int64 = row[0]
-                    position.id = EventID(UInt64(bitPattern: id))
-                    examined += 1
-                    // On a full disk the index does not get the outcome before there is room.
-                    guard row[1] || self.pending.decides(position.id), !row[2] else { continue }
-                    ids.append(id)
-                    bytes += row[3] ?? 0
-                    if bytes >= limits.bytes || ids.count >= limits.events { return (ids, position) }
-                }
-                if examined >= limit { return (ids, position) }
-                let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
-                let next = try String.fetchOne(
-                    db.cachedStatement(sql: Self.nextForgettable), arguments: [start, end])
-                guard let next else { return (ids, nil) }
-                (position.topic, position.id) = (next, EventID(0))
-                examined += 1
+            let end = try walk(
+                topic, after: position, limit: limit, Self.forgettableOfTopic, Self.nextForgettable, last, db
+            ) { row in
+                let id: Int64 = row[0]
+                // On a full disk the index does not get the outcome before there is room.
+                guard row[1] || self.pending.decides(EventID(UInt64(bitPattern: id))), !row[2] else { return true }
+                ids.append(id)
+                bytes += row[3] ?? 0
+                return bytes < limits.bytes && ids.count < limits.events
             }
+            return (ids, end)
         }
     }
 

@@ -261,13 +261,7 @@ extension Journal {
     }
 
     /// Writes the names in a directory to the disk.
-    func sync(_ directory: String) throws(JournalError) {
-        let descriptor = Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .readOnly }
-        defer { Glibc.close(descriptor) }
-        // Some file systems do not support fsync(2) of directories.
-        guard fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP else { throw .inputOutput }
-    }
+    func sync(_ directory: String) throws(JournalError) { try DirectoryDisk(directory).syncDirectory() }
 
     /// What a killed process wrote to SQLite's log may not be on the disk yet, and our log gives away the place of what
     /// the index has.

@@ -17,9 +17,11 @@ extension Journal {
     public func history(_ topic: TopicPrefix, after: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
         let limit = min(max(limit, 0), Self.pageLimit)
         return try read { db in
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: Self.historyQuery(topic)), arguments: Self.historyArguments(topic, after: after)
-            )
+            let texts = Self.texts(atOrBelow: topic)
+            let rows =
+                topic == .all
+                ? try rows(db, "SELECT * FROM event WHERE id > ? ORDER BY id", [Self.bound(after)])
+                : try rows(db, Self.ofTopic, [Self.bound(after), texts.topic, texts.above, texts.below])
             var events: [StoredEvent] = []
             var size = 0
             while events.count < limit, let event = try next(rows, { try EventState($0).event }) {
@@ -31,25 +33,16 @@ extension Journal {
         }
     }
 
-    private static func historyQuery(_ topic: TopicPrefix) -> String {
-        guard topic != .all else { return "SELECT * FROM event WHERE id > ? ORDER BY id" }
-        return """
-            SELECT * FROM event WHERE id IN (
-                SELECT id FROM event WHERE topic = ? AND id > ?
-                UNION SELECT id FROM event WHERE topic > ? AND topic < ? AND id > ?)
-            ORDER BY id
-            """
-    }
-
-    private static func historyArguments(_ topic: TopicPrefix, after: EventID) -> StatementArguments {
-        guard topic != .all else { return [bound(after)] }
-        let texts = texts(atOrBelow: topic)
-        return [texts.topic, bound(after), texts.above, texts.below, bound(after)]
-    }
+    private static let ofTopic = """
+        SELECT * FROM event WHERE id IN (
+            SELECT id FROM event WHERE topic = ?2 AND id > ?1
+            UNION SELECT id FROM event WHERE topic > ?3 AND topic < ?4 AND id > ?1)
+        ORDER BY id
+        """
 
     /// A topic, and the two texts between which all topics below it lie: "0" is the character after "/".
     static func texts(atOrBelow topic: TopicPrefix) -> (topic: String, above: String, below: String) {
-        let text = topic.description
+        let text = topic == .all ? "" : topic.description
         return (text, text + "/", text + "0")
     }
 
@@ -64,7 +57,7 @@ extension Journal {
         }
 
         init(_ row: Row) throws {
-            self.init(topic: try row.text("topic"), id: EventID(UInt64(bitPattern: try row.number("id"))))
+            self.init(topic: try row.column("topic"), id: EventID(UInt64(bitPattern: try row.number("id"))))
         }
     }
 
@@ -73,17 +66,12 @@ extension Journal {
     /// The current values at or below a topic, in ascending order of their ids. `values(_:bytes:)` reads their events.
     public func valueList(_ topic: TopicPrefix) throws(JournalError) -> [ValueEntry] {
         try read { db in
-            let all = "SELECT topic, id \(Self.values)"
             let texts = Self.texts(atOrBelow: topic)
-            let rows =
-                topic == .all
-                ? try Row.fetchCursor(db.cachedStatement(sql: all))
-                : try Row.fetchCursor(
-                    db.cachedStatement(sql: "\(all) AND topic = ? UNION ALL \(all) AND topic > ? AND topic < ?"),
-                    arguments: [texts.topic, texts.above, texts.below])
-            var entries: [ValueEntry] = []
-            while let entry = try next(rows, { try ValueEntry($0) }) { entries.append(entry) }
-            return entries.sorted { $0.id < $1.id }
+            let all = "SELECT topic, id \(Self.values)"
+            let rows = try rows(
+                db, "\(all) AND topic = ? UNION ALL \(all) AND topic > ? AND topic < ?",
+                [texts.topic, texts.above, texts.below])
+            return try first(.max, of: rows) { try ValueEntry($0) }.sorted { $0.id < $1.id }
         }
     }
 
@@ -95,12 +83,12 @@ extension Journal {
         _ entries: ArraySlice<ValueEntry>, bytes: Int
     ) throws(JournalError) -> (events: [StoredEvent], count: Int) {
         try read { db in
-            let statement = try db.cachedStatement(sql: "SELECT * FROM event WHERE id = ? AND topic = ?")
             var events: [StoredEvent] = []
             var size = 0
             var count = 0
             for entry in entries {
-                let rows = try Row.fetchCursor(statement, arguments: [Self.number(entry.id), entry.topic])
+                let rows = try rows(
+                    db, "SELECT * FROM event WHERE id = ? AND topic = ?", [Self.number(entry.id), entry.topic])
                 if let event = try next(rows, { try EventState($0).event }), event.retained {
                     size += event.memoryCost
                     guard size <= bytes || events.isEmpty else { break }
@@ -114,9 +102,7 @@ extension Journal {
 
     /// The current values at or below a topic, in ascending order of their ids.
     public func values(_ topic: TopicPrefix) throws(JournalError) -> [StoredEvent] {
-        try read { db in
-            try self.events(db, "SELECT * \(Self.values) ORDER BY id", []).filter { topic.covers($0.topic) }
-        }
+        try events("SELECT * \(Self.values) ORDER BY id").filter { topic.covers($0.topic) }
     }
 
     /// One event; `nil` if it was never accepted or was deleted.
@@ -137,9 +123,7 @@ extension Journal {
     /// What the index has of an event. It is filled first where it would not be up to date.
     private func state(_ id: EventID) throws(JournalError) -> EventState? {
         func body(_ db: Database) throws -> EventState? {
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT * FROM event WHERE id = ?"), arguments: [Self.bound(id)])
-            return try self.next(rows) { try EventState($0) }
+            try self.next(self.rows(db, "SELECT * FROM event WHERE id = ?", [Self.bound(id)])) { try EventState($0) }
         }
         let isUpToDate = !pending.isChanged(id) && pending.arrival(id) == nil
         return try isUpToDate ? readIndex(body) : read(body)
@@ -152,15 +136,11 @@ extension Journal {
 
     /// Undecided events at or below a topic, in the order of their ids.
     public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {
-        try read { db in
-            if topic == .all { return try self.events(db, "SELECT * \(Self.undecidedRows)", []) }
-            let texts = Self.texts(atOrBelow: topic)
-            return try self.events(
-                db,
-                """
-                SELECT * FROM event WHERE outcome = 0 AND (topic = ? OR (topic > ? AND topic < ?)) ORDER BY id
-                """, [texts.topic, texts.above, texts.below])
-        }
+        if topic == .all { return try events("SELECT * \(Self.undecidedRows)") }
+        let texts = Self.texts(atOrBelow: topic)
+        return try events(
+            "SELECT * FROM event WHERE outcome = 0 AND (topic = ? OR (topic > ? AND topic < ?)) ORDER BY id",
+            [texts.topic, texts.above, texts.below])
     }
 
     /// Whether an event with this id exists, damaged or not.
@@ -210,9 +190,9 @@ extension Journal {
             // Most names are new, and a row costs much more than a number.
             let known = try db.cachedStatement(sql: "SELECT id \(Self.named) LIMIT 1")
             guard try Int64.fetchOne(known, arguments: [source, name]) != nil else { return nil }
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT * \(Self.named) ORDER BY id"), arguments: [source, name])
-            return try self.next(rows) { try EventState($0).event.id }
+            return try self.next(self.rows(db, "SELECT * \(Self.named) ORDER BY id", [source, name])) {
+                try EventState($0).event.id
+            }
         }
         return found ?? pending.event(named: origin)
     }
@@ -221,21 +201,15 @@ extension Journal {
 
     /// The newest events below an id, newest first.
     public func newest(below id: EventID, limit: Int) throws(JournalError) -> [StoredEvent] {
-        try read { db in
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT * FROM event WHERE id < ? ORDER BY id DESC LIMIT ?"),
-                arguments: [Self.bound(id), limit])
-            return try first(limit, of: rows) { try EventState($0).event }
-        }
+        try events("SELECT * FROM event WHERE id < ? ORDER BY id DESC LIMIT ?", [Self.bound(id), limit])
     }
 
     /// The events and removals with a global id, in the order of acceptance. A page is shorter than its limit only at
     /// the end.
     public func named(after id: EventID, limit: Int) throws(JournalError) -> [NamedPush] {
         try read { db in
-            let events = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT * FROM event WHERE name IS NOT NULL AND id > ? ORDER BY id"),
-                arguments: [Self.number(id)])
+            let events = try rows(
+                db, "SELECT * FROM event WHERE name IS NOT NULL AND id > ? ORDER BY id", [Self.number(id)])
             let removals = try StateTable(db: db).rows(.globalID, after: .globalID(id))
             let named = try first(limit, of: events) { row in
                 let event = try EventState(row).event
@@ -276,9 +250,16 @@ extension Journal {
 
     // MARK: Rows
 
+    func events(_ sql: String, _ arguments: StatementArguments = []) throws(JournalError) -> [StoredEvent] {
+        try read { db in try self.events(db, sql, arguments) }
+    }
+
     func events(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> [StoredEvent] {
-        let rows = try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
-        return try first(.max, of: rows) { try EventState($0).event }
+        try first(.max, of: rows(db, sql, arguments)) { try EventState($0).event }
+    }
+
+    func rows(_ db: Database, _ sql: String, _ arguments: StatementArguments) throws -> RowCursor {
+        try Row.fetchCursor(db.cachedStatement(sql: sql), arguments: arguments)
     }
 
     /// Up to this number of undamaged rows.

@@ -114,12 +114,9 @@ extension Journal {
 
     /// The undecided or shown event that a new one with this key replaces; `nil` if there is none.
     public func replaceable(_ key: CollapseKey) throws(JournalError) -> StoredEvent? {
-        try read { db in
-            try self.events(
-                db, "SELECT * \(Self.collapsed) AND outcome <= 1 ORDER BY id DESC LIMIT 1",
-                [key.topic.description, key.text]
-            ).first
-        }
+        try events(
+            "SELECT * \(Self.collapsed) AND outcome <= 1 ORDER BY id DESC LIMIT 1", [key.topic.description, key.text]
+        ).first
     }
 
     /// Earlier events in whose place an event comes, read or not.
@@ -144,10 +141,9 @@ extension Journal {
             let last = try Int64.fetchOne(
                 db.cachedStatement(sql: "SELECT id FROM event WHERE id > ? ORDER BY id LIMIT 1 OFFSET ?"),
                 arguments: [number, max(1, limit) - 1])
-            let rows = try Row.fetchCursor(
-                db.cachedStatement(sql: "SELECT * FROM event WHERE id > ? AND id <= ? AND outcome = ? ORDER BY id"),
-                arguments: [number, last ?? .max, StoredDecision(outcome: .muted, resolved: 0).code])
-            let events = try first(.max, of: rows) { try EventState($0).event }
+            let events = try self.events(
+                db, "SELECT * FROM event WHERE id > ? AND id <= ? AND outcome = ? ORDER BY id",
+                [number, last ?? .max, StoredDecision(outcome: .muted, resolved: 0).code])
             return (events, last.map { EventID(UInt64(bitPattern: $0)) })
         }
     }

@@ -117,7 +117,7 @@ extension Journal {
 
         /// The position before everything at or below a topic.
         public init(before topic: TopicPrefix) {
-            self.topic = topic == .all ? "" : topic.description
+            self.topic = Journal.texts(atOrBelow: topic).topic
             id = EventID(0)
         }
 
@@ -129,31 +129,50 @@ extension Journal {
 
     /// Some of the decided and unread events at or below a topic with ids up to `last`.
     ///
-    /// - Parameter limit: the greatest number of events, and of topics, that are read.
+    /// - Parameter limit: the greatest number of events and of topics that are read.
     /// - Returns: the events, and the position to continue from; `nil` at the end.
     public func unseen(
         _ topic: TopicPrefix, after position: UnreadPosition, upTo last: EventID, limit: Int
     ) throws(JournalError) -> (events: [StoredEvent], position: UnreadPosition?) {
         try read { db in
-            var position = position
             var events: [StoredEvent] = []
-            for _ in 0..<limit {
-                let rows = try Row.fetchCursor(
-                    db.cachedStatement(sql: Self.unseenOfTopic),
-                    arguments: [
-                        position.topic, Self.number(position.id), Self.bound(last), limit - events.count,
-                    ])
-                while let event = try next(rows, { try EventState($0).event }) {
-                    events.append(event)
-                    position.id = event.id
-                }
-                if events.count >= limit { return (events, position) }
-                guard let following = try nextUnseenTopic(position.topic, atOrBelow: topic, db) else {
-                    return (events, nil)
-                }
-                position = UnreadPosition(following, EventID(0))
+            let end = try walk(topic, after: position, limit: limit, Self.unseenOfTopic, Self.nextUnseen, last, db) {
+                row in
+                do { events.append(try EventState(row).event) } catch { self.damagedRows += 1 }
+                return true
             }
-            return (events, position)
+            return (events, end)
+        }
+    }
+
+    /// Goes through events at or below a topic: topic by topic, and the events of each by their ids.
+    ///
+    /// - Parameters:
+    ///   - limit: the greatest number of events and of topics.
+    ///   - ofTopic: selects events of a topic above an id and up to `last`; the first column is the id.
+    ///   - next: selects the next topic between two texts.
+    ///   - body: takes a row, and says whether to go on.
+    /// - Returns: the position to continue from; `nil` at the end.
+    func walk(
+        _ topic: TopicPrefix, after start: UnreadPosition, limit: Int, _ ofTopic: String, _ next: String,
+        _ last: EventID, _ db: Database, _ body: (Row) throws -> Bool
+    ) throws -> UnreadPosition? {
+        var position = start
+        var examined = 0
+        while true {
+            let rows = try rows(
+                db, ofTopic, [position.topic, Self.number(position.id), Self.bound(last), limit - examined])
+            while let row = try rows.next() {
+                position.id = EventID(UInt64(bitPattern: row[0]))
+                examined += 1
+                if try !body(row) { return position }
+            }
+            if examined >= limit { return position }
+            let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
+            let following = try String.fetchOne(db.cachedStatement(sql: next), arguments: [start, end])
+            guard let following else { return nil }
+            (position.topic, position.id) = (following, EventID(0))
+            examined += 1
         }
     }
 
@@ -167,18 +186,10 @@ extension Journal {
         WHERE outcome BETWEEN 1 AND 9 AND topic > ? AND topic < ? ORDER BY topic LIMIT 1
         """
 
-    private func nextUnseenTopic(
-        _ topic: String, atOrBelow prefix: TopicPrefix, _ db: Database
-    ) throws -> String? {
-        let (start, end) = Self.topics(behind: topic, atOrBelow: prefix)
-        return try String.fetchOne(db.cachedStatement(sql: Self.nextUnseen), arguments: [start, end])
-    }
-
     /// The two texts between which all topics lie that come after one topic and are below another.
     static func topics(behind topic: String, atOrBelow prefix: TopicPrefix) -> (start: String, end: String) {
         let texts = Self.texts(atOrBelow: prefix)
         // Siblings may come between a topic and those below it. "0" comes after every topic.
-        let isBelow = prefix == .all || topic.utf8.starts(with: texts.above.utf8)
-        return (isBelow ? topic : texts.above, prefix == .all ? "0" : texts.below)
+        return (topic.utf8.starts(with: texts.above.utf8) ? topic : texts.above, texts.below)
     }
 }
