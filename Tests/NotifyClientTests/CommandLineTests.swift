@@ -145,7 +145,8 @@ struct CommandLineTests {
         }
         #expect(one.exitCode == .notReachable && all?.exitCode == .notReachable)
         #expect(one.advice.hasPrefix("nobody has no session bus: there is no /run/user/"))
-        #expect(one.advice.hasSuffix("/bus. It is there while the user is logged in."))
+        #expect(one.advice.contains("/bus. It is there while the user is logged in"))
+        #expect(one.advice.hasSuffix("sudo -u NAME notifyctl send --address unix:path=…"))
         #expect(all?.advice.hasPrefix("Nobody has a session bus: there is no /run/user/") == true)
     }
 
@@ -243,10 +244,21 @@ struct CommandLineTests {
 
     @Test func aBusThatIsNotThereIsToldWithHowToNameOne() {
         for error in [NotifyError.noSessionBus, NotifyError(.notReachable, "No.")] {
-            #expect(error.advice.contains("--address unix:path=/run/user/1000/bus"))
+            #expect(error.advice.contains("with --address, or in DBUS_SESSION_BUS_ADDRESS, such as unix:path=/"))
             #expect(error.advice.contains("--user NAME") == (geteuid() == 0))
         }
         #expect(NotifyError.noSessionBus.message.contains("set DBUS_SESSION_BUS_ADDRESS"))
+    }
+
+    @Test func theErrorTellsWhoHasKeptTheAddressOfAnotherBusWhichIsTheirOwn() async throws {
+        try await withPrivateBus { bus in
+            let folder = String(bus.address.dropFirst("unix:path=".count).dropLast("/bus".count))
+            var environment = ["XDG_RUNTIME_DIR": folder]
+            let advice = { NotifyError.busAdvice { environment[$0] } }
+            #expect(advice().contains("such as \(bus.address).") && !advice().contains("is yours"))
+            environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/run/user/4711/bus"
+            #expect(advice().contains("such as \(bus.address). DBUS_SESSION_BUS_ADDRESS is set, and does not name"))
+        }
     }
 
     // MARK: Until

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import socket
 import struct
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -29,15 +30,30 @@ def test_without_an_environment_the_bus_is_that_of_the_users_runtime_directory(
 ) -> None:
     monkeypatch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
-    monkeypatch.setattr("notifyd._client._RUNTIME", str(tmp_path))
+    monkeypatch.setattr("notifyd._connection._RUNTIME", str(tmp_path))
     with pytest.raises(notifyd.NotReachable, match="set DBUS_SESSION_BUS_ADDRESS"):
         notifyd.session_bus_address()
-    bus = tmp_path / str(os.getuid()) / "bus"
-    bus.parent.mkdir()
-    bus.touch()
-    assert notifyd.session_bus_address() == f"unix:path={bus}"
+    usual, named = tmp_path / str(os.getuid()), tmp_path / "a,b"
+    usual.mkdir()
+    (usual / "bus").touch()
+    with pytest.raises(notifyd.NotReachable, match="/bus is not a socket; set DBUS_SESSION_BUS_ADDRESS"):
+        notifyd.session_bus_address()
+    (usual / "bus").unlink()
+    named.mkdir()
+    for folder in (usual, named):
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(folder / "bus"))
+    assert notifyd.session_bus_address() == f"unix:path={usual}/bus"
+    # A container may have such a variable without a bus.
     monkeypatch.setenv("XDG_RUNTIME_DIR", "/r")
-    assert notifyd.session_bus_address() == "unix:path=/r/bus"
+    assert notifyd.session_bus_address() == f"unix:path={usual}/bus"
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(named))
+    assert notifyd.session_bus_address() == f"unix:path={tmp_path}/a%2Cb/bus"
+    # After su(1) it is the folder of somebody else.
+    own = os.getuid()
+    monkeypatch.setattr("os.getuid", lambda: own + 1)
+    with pytest.raises(notifyd.NotReachable, match=f"belongs to user {own}, and not to user {own + 1}"):
+        notifyd.session_bus_address()
 
 
 # Values

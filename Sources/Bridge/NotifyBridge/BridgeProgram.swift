@@ -119,7 +119,9 @@ final class BridgeProgram<Program: Bridge>: Sendable {
                 status.setRefusal(reason)
             }
         } catch {
-            logger.error("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
+            logger.error(
+                "The bus cannot be reached; start a session bus, or name another with --address",
+                metadata: ["address": "\(address)", "error": "\(error)"])
             return BridgeExit.busLost
         }
         status.attach(

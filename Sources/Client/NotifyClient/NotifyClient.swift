@@ -34,7 +34,7 @@ public final class NotifyClient: Sendable {
     }
 
     /// The address of the user's session bus: `$DBUS_SESSION_BUS_ADDRESS`, else `unix:path=$XDG_RUNTIME_DIR/bus`, else
-    /// `unix:path=/run/user/UID/bus` if there is one; `nil` if no bus is known.
+    /// `unix:path=/run/user/UID/bus`, whichever is a socket of this user; `nil` if no bus is known.
     public static var sessionBusAddress: String? { BaseDirectories().sessionBusAddress }
 
     /// Closes the connection and ends all subscriptions with the error `closed`. A client that is released closes

@@ -60,8 +60,9 @@ extension NotifyError {
     /// The error name with which a daemon replies that is too old to have a method.
     package static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
 
-    package static let noSessionBus = NotifyError(
-        .notReachable, "No session bus is known: \(BaseDirectories.noSessionBus).")
+    package static var noSessionBus: NotifyError {
+        NotifyError(.notReachable, "No session bus is known: \(BaseDirectories().noSessionBus).")
+    }
     static let clientClosed = NotifyError(.closed, "The client was closed.")
     static let lost = NotifyError(.notReachable, "The connection to the message bus is gone.")
     static let cancelled = NotifyError(.cancelled, "The call was cancelled.")

@@ -39,19 +39,51 @@ package struct BaseDirectories {
         }
     }
 
-    /// The address of the session bus. Programs started by cron(8), for example, have neither variable.
+    /// The address of the session bus: the one that the environment names, else that of the user's own socket in
+    /// `$XDG_RUNTIME_DIR`, else in `/run/user/UID`. cron(8), for example, sets neither variable, and su(1) leaves the
+    /// runtime directory of somebody else.
     ///
     /// - Returns: `nil` if no bus is known: ``noSessionBus`` says why.
     package var sessionBusAddress: String? {
-        if let address = environment("DBUS_SESSION_BUS_ADDRESS"), !address.isEmpty { return address }
-        if let folder = absolute("XDG_RUNTIME_DIR") { return "unix:path=\(folder)/bus" }
-        return access("\(runtime)/bus", F_OK) == 0 ? "unix:path=\(runtime)/bus" : nil
+        if let address = environment(Self.busVariable), !address.isEmpty { return address }
+        return buses.first { Self.flaw(ofBus: $0) == nil }.map { "unix:path=" + Self.escaped($0) }
     }
 
     /// Why no session bus is known, and how to name one.
-    package static let noSessionBus =
-        "neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set, and there is no \(runtime)/bus; set "
-        + "DBUS_SESSION_BUS_ADDRESS to the address of the bus, such as unix:path=/run/user/1000/bus"
+    package var noSessionBus: String {
+        "\(Self.busVariable) is not set, and " + buses.compactMap { Self.flaw(ofBus: $0) }.joined(separator: ", and ")
+            + "; set \(Self.busVariable) to the address of the bus, such as unix:path=\(Self.runtime)/bus"
+    }
+
+    private static let busVariable = "DBUS_SESSION_BUS_ADDRESS"
+
+    /// The sockets to look for, the most important one first.
+    private var buses: [String] {
+        let named = absolute("XDG_RUNTIME_DIR").map { "\($0)/bus" }
+        return [named, "\(runtime)/bus"].compactMap(\.self).reduce(into: []) { if !$0.contains($1) { $0.append($1) } }
+    }
+
+    /// Why a path is not the socket of a user's bus: whoever else owns it could read and answer everything.
+    package static func flaw(ofBus path: String, of user: UInt32 = getuid()) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            return errno == ENOENT || errno == ENOTDIR
+                ? "there is no \(path)" : "\(path) cannot be used: \(String(cString: strerror(errno)))"
+        }
+        guard status.st_mode & S_IFMT == S_IFSOCK else { return "\(path) is not a socket" }
+        return status.st_uid == user ? nil : "\(path) belongs to user \(status.st_uid), and not to user \(user)"
+    }
+
+    /// A value as it stands in a [D-Bus address](https://dbus.freedesktop.org/doc/dbus-specification.html#addresses).
+    private static func escaped(_ path: String) -> String {
+        path.utf8.map { byte in
+            let character = Character(Unicode.Scalar(byte))
+            guard byte < 0x80, character.isLetter || character.isNumber || "-_/.*".contains(character) else {
+                return "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16)
+            }
+            return String(character)
+        }.joined()
+    }
 
     /// The user's home.
     package var home: String {

@@ -54,7 +54,7 @@ enum NotifydBrowser {
         guard isPipe(STDIN_FILENO), isPipe(STDOUT_FILENO) else { throw UsageMistake(UsageMistake.notByHand) }
         EventLoop.ignoreFailureSignals()
         guard let address = BaseDirectories().sessionBusAddress else {
-            writeError("no session bus is known: \(BaseDirectories.noSessionBus)")
+            writeError("no session bus is known: \(BaseDirectories().noSessionBus)")
             return EX_UNAVAILABLE
         }
         do throws(SystemdError) {

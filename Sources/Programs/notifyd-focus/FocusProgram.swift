@@ -45,7 +45,9 @@ struct FocusProgram {
         do throws(SystemdError) {
             bus = try BusConnection(address: address)
         } catch {
-            logger.error("The bus cannot be reached", metadata: ["address": "\(address)", "error": "\(error)"])
+            logger.error(
+                "The bus cannot be reached; start a session bus, or name another with --address",
+                metadata: ["address": "\(address)", "error": "\(error)"])
             return FocusExit.busLost
         }
         do throws(SystemdError) {

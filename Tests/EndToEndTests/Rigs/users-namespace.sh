@@ -110,3 +110,25 @@ expect_status "an unknown user" 65 ctl send --user nobody-of-this-name /a x
 expect_status "a user without a session" 69 ctl send --user daemon /a x
 grep -q 'has no session bus' "$T/err" || fail "it says: $(cat "$T/err")"
 expect_status "two addresses" 64 ctl send --user mina --address unix:path=/nowhere /a x
+
+# --- the bus is found where the environment names none, such as in cron, or the folder of somebody else, such as after su
+
+# bare USER COMMAND …: with nothing but a home.
+bare() {
+    setpriv --reuid="$1" --regid="$1" --init-groups env --ignore-environment PATH="$T/bin:/usr/bin:/bin" HOME="$T/home-$1" "${@:2}"
+}
+newest() { bare "$1" "${@:2}" notifyctl history -n 1 --json=short | jq -r .title; }
+bare mina notifyctl send /job/backup "from cron" --no-banner > /dev/null
+equal "a job of cron finds the bus of its user" "from cron" "$(newest mina)"
+equal "and so does who has kept the runtime directory of another user" "from cron" \
+    "$(newest mina env XDG_RUNTIME_DIR=/run/user/64202)"
+expect_status "who has kept the address of another bus" 69 \
+    bare mina env DBUS_SESSION_BUS_ADDRESS=unix:path=/run/user/64202/bus notifyctl history
+grep -q 'such as unix:path=/run/user/64201/bus. DBUS_SESSION_BUS_ADDRESS is set, and does not name that one' "$T/err" ||
+    fail "it says: $(cat "$T/err")"
+ok "is told which is their own"
+chown yuna /run/user/64201/bus
+expect_status "the socket of another user is not used" 69 bare mina notifyctl history
+grep -q '/run/user/64201/bus belongs to user 64202, and not to user 64201; set DBUS_SESSION_BUS_ADDRESS' "$T/err" ||
+    fail "it says: $(cat "$T/err")"
+chown mina /run/user/64201/bus

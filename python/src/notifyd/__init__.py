@@ -5,7 +5,8 @@ Times are in seconds.
 """
 
 from ._claim import ProvisionalClaim
-from ._client import Client, session_bus_address
+from ._client import Client
+from ._connection import session_bus_address
 from ._errors import (
     AccessDenied,
     Closed,

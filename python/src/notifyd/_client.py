@@ -1,12 +1,12 @@
 """The client."""
 
-import os
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Literal, Self, TypeVar, get_args
 
 from ._claim import ProvisionalClaim
-from ._errors import NotReachable, UnexpectedReply
+from ._connection import session_bus_address
+from ._errors import UnexpectedReply
 from ._manager import ConnectionManager
 from ._merge import PAGE_SIZE
 from ._screen import PATH, Screen, screen_options
@@ -31,8 +31,6 @@ from ._values import UINT64, Value, choice, encoded, flag, integer, mapping, mic
 _Kind = TypeVar("_Kind")
 _PROPERTIES = "org.freedesktop.DBus.Properties"
 _Done = Literal["claimed", "dismissed", "withdrawn", "read"]
-# Where logind makes a folder for each user who is logged in.
-_RUNTIME = "/run/user"
 
 
 class Client:
@@ -449,22 +447,6 @@ class Client:
     async def _values(self, topic: str, *, auto_start: bool = False) -> Snapshot:
         cursor, events = await self._call("Snapshot", "s", (topic,), returns="t" + RECORDS, auto_start=auto_start)
         return Snapshot(cursor, [recorded(entry, retained=True).event for entry in events])
-
-
-def session_bus_address() -> str:
-    """The address of the user's session bus: from the environment, else ``/run/user/UID/bus``, as for cron(8)."""
-    if address := os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
-        return address
-    # The XDG Base Directory Specification says to ignore relative paths.
-    if (folder := os.environ.get("XDG_RUNTIME_DIR", "")).startswith("/"):
-        return f"unix:path={folder}/bus"
-    bus = f"{_RUNTIME}/{os.getuid()}/bus"
-    if os.path.exists(bus):
-        return f"unix:path={bus}"
-    raise NotReachable(
-        f"No session bus is known: neither DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR is set, and there is no {bus}; "
-        "set DBUS_SESSION_BUS_ADDRESS to the address of the bus, such as unix:path=/run/user/1000/bus."
-    )
 
 
 def _id(id: int) -> int:

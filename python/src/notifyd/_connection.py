@@ -7,12 +7,13 @@ the messages.
 import asyncio
 import logging
 import os
+import stat
 import struct
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
 import jeepney
 from jeepney import low_level
@@ -30,6 +31,45 @@ logger = logging.getLogger("notifyd")
 _OUTGOING_LIMIT = 32 << 20
 # The D-Bus specification allows no longer message.
 _MESSAGE_LIMIT = 128 << 20
+# Where logind makes a folder for each user who is logged in.
+_RUNTIME = "/run/user"
+
+
+def session_bus_address() -> str:
+    """The address of the user's session bus: from the environment, else of the user's own socket in
+    ``$XDG_RUNTIME_DIR`` or ``/run/user/UID``, as for cron(8)."""
+    if address := os.environ.get("DBUS_SESSION_BUS_ADDRESS"):
+        return address
+    usual = f"{_RUNTIME}/{os.getuid()}"
+    # The XDG Base Directory Specification says to ignore relative paths.
+    named = os.environ.get("XDG_RUNTIME_DIR", "")
+    folders = dict.fromkeys(folder for folder in (named, usual) if folder.startswith("/"))
+    buses = {f"{folder}/bus": _flaw_of_bus(f"{folder}/bus") for folder in folders}
+    for bus, flaw in buses.items():
+        if flaw is None:
+            # As in an address of D-Bus; quote() leaves "~" as it is.
+            return "unix:path=" + quote(bus, safe="/-_.*").replace("~", "%7e")
+    raise NotReachable(
+        "No session bus is known: DBUS_SESSION_BUS_ADDRESS is not set, and "
+        + ", and ".join(filter(None, buses.values()))
+        + "; set DBUS_SESSION_BUS_ADDRESS to the address of the bus, such as "
+        + f"unix:path={usual}/bus."
+    )
+
+
+def _flaw_of_bus(path: str) -> str | None:
+    """Why a path is not the socket of this user's bus: whoever else owns it could read and answer everything."""
+    try:
+        status = os.stat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return f"there is no {path}"
+    except OSError as error:
+        return f"{path} cannot be used: {error.strerror}"
+    if not stat.S_ISSOCK(status.st_mode):
+        return f"{path} is not a socket"
+    if status.st_uid != os.getuid():
+        return f"{path} belongs to user {status.st_uid}, and not to user {os.getuid()}"
+    return None
 
 
 @dataclass(frozen=True)

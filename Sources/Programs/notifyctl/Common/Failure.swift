@@ -47,10 +47,17 @@ extension NotifyError {
         }
     }
 
-    /// What to do if there is no bus, or none that takes this user. Root is told about the usual cause: a session bus
-    /// hangs up on it.
-    static var busAdvice: String {
-        "Is a session bus running? Name another with --address, such as --address unix:path=/run/user/1000/bus."
+    /// What to do if there is no bus, or none that takes this user. The usual causes are told: sudo(8) has kept the
+    /// address of somebody else's bus, or this is root, on whom a session bus hangs up.
+    static var busAdvice: String { busAdvice() }
+
+    static func busAdvice(_ environment: @escaping (String) -> String? = BaseDirectories.environment) -> String {
+        let own = BaseDirectories { $0 == "DBUS_SESSION_BUS_ADDRESS" ? nil : environment($0) }.sessionBusAddress
+        let kept = BaseDirectories(environment: environment).sessionBusAddress
+        return "Is a session bus running? Name another with --address, or in DBUS_SESSION_BUS_ADDRESS, such as "
+            + "\(own ?? "unix:path=\(BaseDirectories.runtime)/bus")."
+            + (own != nil && own != kept
+                ? " DBUS_SESSION_BUS_ADDRESS is set, and does not name that one, which is yours." : "")
             + (geteuid() == 0
                 ? " As root name the user, whose bus takes nobody else: --user NAME with “send” and “status”; for other "
                     + "commands: sudo -u NAME notifyctl …" : "")

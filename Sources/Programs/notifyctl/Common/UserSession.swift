@@ -2,6 +2,7 @@ import ArgumentParser
 import ChildProcesses
 import Glibc
 import NotifyClient
+import UserFiles
 
 /// The session of another user, for root.
 ///
@@ -38,7 +39,9 @@ struct UserSession {
             let name = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
             }
-            if let user = uid_t(name), access("\(sessions)/\(user)/bus", F_OK) == 0 { users.append(user) }
+            if let user = uid_t(name), BaseDirectories.flaw(ofBus: "\(sessions)/\(user)/bus", of: user) == nil {
+                users.append(user)
+            }
         }
         return users.sorted()
     }
@@ -53,7 +56,9 @@ struct UserSession {
     /// Gives up all rights of root for good, and makes this user's bus the session bus of this process.
     func enter() throws(NotifyError) {
         try Self.requireRoot(for: "--user", or: user)
-        guard access(bus, F_OK) == 0 else { throw Self.noBus("\(name) has no session bus: there is no \(bus).") }
+        if let flaw = BaseDirectories.flaw(ofBus: bus, of: user) {
+            throw Self.noBus("\(name) has no session bus: \(flaw).")
+        }
         let isRoot = geteuid() != user
         if isRoot { try becomeUser() }
         for name in ["XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"] { unsetenv(name) }
@@ -66,7 +71,10 @@ struct UserSession {
     }
 
     static func noBus(_ flaw: String) -> NotifyError {
-        NotifyError(.notReachable, "\(flaw) It is there while the user is logged in.", name: Activation.failure)
+        NotifyError(
+            .notReachable,
+            "\(flaw) It is there while the user is logged in, or lingers (loginctl enable-linger NAME). Another bus is "
+                + "named by --address: sudo -u NAME notifyctl send --address unix:path=…", name: Activation.failure)
     }
 
     private func becomeUser() throws(NotifyError) {

@@ -58,7 +58,7 @@ struct ShellInitCommand: ParsableCommand {
     private static var hasBus: Bool {
         guard let address = NotifyClient.sessionBusAddress else { return false }
         let prefix = "unix:path="
-        guard address.hasPrefix(prefix) else { return true }
+        guard address.hasPrefix(prefix), !address.contains("%") else { return true }
         return access(String(address.dropFirst(prefix.count).prefix { $0 != "," && $0 != ";" }), F_OK) == 0
     }
 }
