@@ -83,15 +83,13 @@ struct Damaged: Error {}
 
 extension EventState {
     /// What is searched: all columns but the record, in the order of the table.
-    private var columns: [DatabaseValue] {
+    private var columns: [(any DatabaseValueConvertible)?] {
         let decision = event.decision
         let shownWith = decision?.outcome == .shown ? decision?.shownWith : nil
         return [
-            Journal.number(event.id).databaseValue, event.topic.description.databaseValue,
-            (decision?.code ?? 0).databaseValue, number.databaseValue, decided.databaseValue,
-            event.origin.source.databaseValue,
-            (event.origin.source == nil ? nil : event.origin.eventID).databaseValue, event.collapse.databaseValue,
-            (shownWith == event.id ? nil : shownWith.map(Journal.number)).databaseValue, isValue.databaseValue,
+            Journal.number(event.id), event.topic.description, decision?.code ?? 0, number, decided,
+            event.origin.source, event.origin.source == nil ? nil : event.origin.eventID, event.collapse,
+            shownWith == event.id ? nil : shownWith.map(Journal.number), isValue,
         ]
     }
 
@@ -114,7 +112,8 @@ extension EventState {
     func write(by insertion: Statement, _ writer: inout RecordWriter) throws {
         writer.removeAll()
         LogRecord(.event(self)).writeSealed(to: &writer)
-        try insertion.execute(arguments: StatementArguments(columns + [DatabaseValue(blob: writer.bytes)]))
+        // An array of database values would be slower: GRDB asks each for its value by a key path that it makes anew.
+        try insertion.execute(arguments: StatementArguments(columns + [Data(writer.bytes)]))
     }
 
     /// Reads a row of the table `event`, all columns of it.
@@ -122,7 +121,9 @@ extension EventState {
     /// - Throws: `Damaged` if the record is not what was written, or the other columns say something else.
     init(_ row: Row) throws {
         let state = try EventState(stored: row)
-        guard row.databaseValues.dropLast().elementsEqual(state.columns) else { throw Damaged() }
+        guard row.databaseValues.dropLast().elementsEqual(state.columns.map { $0?.databaseValue ?? .null }) else {
+            throw Damaged()
+        }
         self = state
     }
 

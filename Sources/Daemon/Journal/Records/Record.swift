@@ -111,14 +111,22 @@ extension Record {
 extension LogRecord {
     /// Appends the record. Records follow one another without anything between them.
     package func write(to writer: inout RecordWriter) {
+        func head(_ code: Record.Code) {
+            writer.byte(Record.version)
+            writer.byte(code.rawValue)
+            number.write(to: &writer)
+        }
         func write<each Part: RecordPart>(_ code: Record.Code, _ part: repeat each Part) {
-            writer.values(Record.version, code.rawValue, number)
+            head(code)
             writer.values(repeat each part)
         }
         switch record {
-        case .accepted(let event): write(.accepted, event)
+        case .accepted(let event):
+            head(.accepted)
+            event.write(to: &writer)
         case .decided(let id, let decision):
-            write(.decided, id)
+            head(.decided)
+            id.write(to: &writer)
             decision.write(to: &writer, of: id)
         case .read(let id, let claimant, let moment, let place):
             write(.read, id, claimant, id.distance(to: moment), place)
@@ -137,7 +145,9 @@ extension LogRecord {
         case .tombstone(let tombstone): write(.tombstone, tombstone)
         case .start(let last, let moment): write(.start, last, moment)
         case .late(let id): write(.late, id)
-        case .event(let state): write(.event, state)
+        case .event(let state):
+            head(.event)
+            state.write(to: &writer)
         case .globalID(let push): write(.globalID, push)
         case .seed(let seed): write(.seed, seed)
         case .retention(let state, let marks, let events, let last): write(.retention, state, marks, events, last)

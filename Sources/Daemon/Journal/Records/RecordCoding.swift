@@ -17,16 +17,27 @@ package struct RecordWriter {
     /// Values one behind the other.
     mutating func values<each Part: RecordPart>(_ part: repeat each Part) { repeat (each part).write(to: &self) }
 
-    /// A number with a bit for each value that is there, the first one in the lowest bit, and then those values.
-    mutating func optionals<each Part: RecordPart>(_ part: repeat (each Part)?) {
-        var bits: UInt64 = 0
-        var bit: UInt64 = 1
-        for part in repeat each part {
-            if part != nil { bits |= bit }
-            bit <<= 1
+    /// Begins values of which some may be missing: a bit for each comes first, the first one's is the lowest.
+    ///
+    /// - Parameter count: how many there may be.
+    mutating func presence(of count: Int) -> Presence {
+        defer { bytes.append(contentsOf: repeatElement(0, count: (count + 7) / 8)) }
+        return Presence(start: bytes.count)
+    }
+
+    /// The next of these values.
+    mutating func value(_ part: (some RecordPart)?, of presence: inout Presence) {
+        if let part {
+            bytes[presence.start + presence.next / 8] |= 1 << (presence.next % 8)
+            part.write(to: &self)
         }
-        values(bits)
-        for part in repeat each part { part?.write(to: &self) }
+        presence.next += 1
+    }
+
+    /// Where the bits of optional values are.
+    struct Presence {
+        fileprivate let start: Int
+        fileprivate var next = 0
     }
 
     /// What `body` writes, and the CRC-32 of it.
@@ -39,7 +50,7 @@ package struct RecordWriter {
 
     fileprivate mutating func append(_ text: String) {
         let utf8 = text.utf8
-        values(UInt64(utf8.count))
+        UInt64(utf8.count).write(to: &self)
         // An array appends a view of a text byte by byte.
         if utf8.withContiguousStorageIfAvailable({ bytes.append(contentsOf: $0) }) == nil {
             bytes.append(contentsOf: utf8)
@@ -84,14 +95,15 @@ package struct RecordReader {
     /// A moment that was written as its distance to an id.
     mutating func moment(of id: EventID) throws(Malformed) -> Int64 { id.moment(try value()) }
 
-    /// Which of some values there are; see `RecordWriter.optionals`.
+    /// Which of some values there are; see `RecordWriter.presence`.
     struct Presence {
-        fileprivate var bits: UInt64
+        fileprivate var bits: UInt64 = 0
     }
 
     /// - Parameter count: how many there may be.
     mutating func presence(of count: Int) throws(Malformed) -> Presence {
-        let presence = Presence(bits: try value())
+        var presence = Presence()
+        for shift in stride(from: 0, to: UInt64(count), by: 8) { presence.bits |= UInt64(try byte()) << shift }
         guard presence.bits >> count == 0 else { throw Malformed() }
         return presence
     }
@@ -170,7 +182,7 @@ extension UInt64: RecordPart {
 
 /// In zigzag, as in Protocol Buffers.
 extension Int64: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.values(UInt64(bitPattern: self << 1 ^ self >> 63)) }
+    func write(to writer: inout RecordWriter) { UInt64(bitPattern: self << 1 ^ self >> 63).write(to: &writer) }
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         let number: UInt64 = try reader.value()
         self = Int64(bitPattern: number >> 1) ^ -Int64(bitPattern: number & 1)
@@ -178,7 +190,7 @@ extension Int64: RecordPart {
 }
 
 extension UInt32: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.values(UInt64(self)) }
+    func write(to writer: inout RecordWriter) { UInt64(self).write(to: &writer) }
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         guard let number = UInt32(exactly: try reader.value() as UInt64) else { throw FieldCoding.Malformed() }
         self = number
@@ -202,7 +214,7 @@ extension String: RecordPart {
 
 extension Optional: RecordPart where Wrapped: RecordPart {
     func write(to writer: inout RecordWriter) {
-        writer.values(self != nil)
+        (self != nil).write(to: &writer)
         self?.write(to: &writer)
     }
 
@@ -213,7 +225,7 @@ extension Optional: RecordPart where Wrapped: RecordPart {
 
 extension Array: RecordPart where Element: RecordPart {
     func write(to writer: inout RecordWriter) {
-        writer.values(UInt64(count))
+        UInt64(count).write(to: &writer)
         for element in self { element.write(to: &writer) }
     }
 

@@ -3,12 +3,12 @@ import Routing
 // What records consist of. Whoever changes one of these gives `Record.version` a new number.
 
 extension EventID: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.values(rawValue) }
+    func write(to writer: inout RecordWriter) { rawValue.write(to: &writer) }
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) { self.init(try reader.value()) }
 }
 
 extension Topic: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.values(description) }
+    func write(to writer: inout RecordWriter) { description.write(to: &writer) }
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         let text: String = try reader.value()
         do { self = try Topic(text) } catch { throw FieldCoding.Malformed() }
@@ -16,7 +16,7 @@ extension Topic: RecordPart {
 }
 
 extension TopicPrefix: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.values(description) }
+    func write(to writer: inout RecordWriter) { description.write(to: &writer) }
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         let text: String = try reader.value()
         do { self = try TopicPrefix(text) } catch { throw FieldCoding.Malformed() }
@@ -24,7 +24,13 @@ extension TopicPrefix: RecordPart {
 }
 
 extension Origin: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.optionals(source, eventID, via) }
+    func write(to writer: inout RecordWriter) {
+        var parts = writer.presence(of: 3)
+        writer.value(source, of: &parts)
+        writer.value(eventID, of: &parts)
+        writer.value(via, of: &parts)
+    }
+
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         var parts = try reader.presence(of: 3)
         self.init(
@@ -34,7 +40,12 @@ extension Origin: RecordPart {
 }
 
 extension ClaimPlace: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.optionals(device, via) }
+    func write(to writer: inout RecordWriter) {
+        var parts = writer.presence(of: 2)
+        writer.value(device, of: &parts)
+        writer.value(via, of: &parts)
+    }
+
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         var parts = try reader.presence(of: 2)
         self.init(device: try reader.value(of: &parts), via: try reader.value(of: &parts))
@@ -56,17 +67,38 @@ extension ClaimRecord: RecordPart {
 }
 
 extension Expiry: RecordPart {
-    func write(to writer: inout RecordWriter) { writer.values(wall, uptime, boot) }
+    func write(to writer: inout RecordWriter) {
+        wall.write(to: &writer)
+        uptime.write(to: &writer)
+        boot.write(to: &writer)
+    }
+
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
         self = try reader.make(Expiry.init(wall:uptime:boot:))
     }
 }
 
 extension StoredEvent: RecordPart {
+    // One value after the other: this runs for each event, and `values` copies what it is given.
     func write(to writer: inout RecordWriter) {
-        writer.values(
-            id, topic, title, body, fields, id.distance(to: published), sender, origin, urgency, collapse, retained,
-            appearance, route, key, window, id.distance(to: accepted), expires, decision != nil)
+        id.write(to: &writer)
+        topic.write(to: &writer)
+        title.write(to: &writer)
+        body.write(to: &writer)
+        fields.write(to: &writer)
+        id.distance(to: published).write(to: &writer)
+        sender.write(to: &writer)
+        origin.write(to: &writer)
+        urgency.write(to: &writer)
+        collapse.write(to: &writer)
+        retained.write(to: &writer)
+        appearance.write(to: &writer)
+        route.write(to: &writer)
+        key.write(to: &writer)
+        window.write(to: &writer)
+        id.distance(to: accepted).write(to: &writer)
+        expires.write(to: &writer)
+        (decision != nil).write(to: &writer)
         decision?.write(to: &writer, of: id)
     }
 
@@ -86,11 +118,32 @@ extension StoredEvent: RecordPart {
 extension StoredDecision {
     /// - Parameter id: the event that is decided.
     func write(to writer: inout RecordWriter, of id: EventID) {
-        writer.values(outcome, id.distance(to: resolved), isReplayed, isOfEarlierBoot, isRead, wasMuted)
-        writer.optionals(
-            opened.map(id.distance), deadline.map(id.distance), claimant, latency, form, verdict, program, cause,
-            brokenThrough, delay, banner, server, shownWith, successor, count.map(Int64.init), lateness, action,
-            place.device, place.via)
+        outcome.write(to: &writer)
+        id.distance(to: resolved).write(to: &writer)
+        isReplayed.write(to: &writer)
+        isOfEarlierBoot.write(to: &writer)
+        isRead.write(to: &writer)
+        wasMuted.write(to: &writer)
+        var parts = writer.presence(of: 19)
+        writer.value(opened.map(id.distance), of: &parts)
+        writer.value(deadline.map(id.distance), of: &parts)
+        writer.value(claimant, of: &parts)
+        writer.value(latency, of: &parts)
+        writer.value(form, of: &parts)
+        writer.value(verdict, of: &parts)
+        writer.value(program, of: &parts)
+        writer.value(cause, of: &parts)
+        writer.value(brokenThrough, of: &parts)
+        writer.value(delay, of: &parts)
+        writer.value(banner, of: &parts)
+        writer.value(server, of: &parts)
+        writer.value(shownWith, of: &parts)
+        writer.value(successor, of: &parts)
+        writer.value(count.map(Int64.init), of: &parts)
+        writer.value(lateness, of: &parts)
+        writer.value(action, of: &parts)
+        writer.value(place.device, of: &parts)
+        writer.value(place.via, of: &parts)
     }
 
     init(from reader: inout RecordReader, of id: EventID) throws(FieldCoding.Malformed) {
@@ -123,8 +176,12 @@ extension StoredDecision {
 
 extension EventState: RecordPart {
     func write(to writer: inout RecordWriter) {
-        writer.values(
-            event, number.map(event.id.distance), decided.map(event.id.distance), claims, isMarkedRead, isValue)
+        event.write(to: &writer)
+        number.map(event.id.distance).write(to: &writer)
+        decided.map(event.id.distance).write(to: &writer)
+        claims.write(to: &writer)
+        isMarkedRead.write(to: &writer)
+        isValue.write(to: &writer)
     }
 
     init(from reader: inout RecordReader) throws(FieldCoding.Malformed) {
