@@ -103,6 +103,8 @@ remove() {
 
 if [ $action = uninstall ]; then
     [ -e "$root$list" ] || fail "nothing is installed in $prefix: there is no $list"
+    # What "notifyctl setup" has written: lines in files of the user, units, files for browsers.
+    [ -n "$root" ] || [ $mine = no ] || "$prefix/bin/notifyctl" setup --remove 2> /dev/null || true
     manager disable --now notifyd notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush || true
     remove
     manager daemon-reload || true
@@ -206,8 +208,9 @@ esac
 if manager daemon-reload; then
     # The bus does not watch a folder that is new.
     manager reload dbus || true
-    echo 'Start it: systemctl --user enable --now notifyd'
+    echo "Start it: systemctl --user enable --now notifyd && $prefix/bin/notifyctl setup"
 else
     echo 'Start it, in your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
+    echo "Then: $prefix/bin/notifyctl setup"
 fi
-echo 'Then: notifyctl doctor'
+echo 'setup asks what to turn on, such as the line for your PATH. notifyctl doctor checks that everything works.'

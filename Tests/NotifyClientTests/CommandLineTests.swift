@@ -244,7 +244,7 @@ struct CommandLineTests {
 
     @Test func aBusThatIsNotThereIsToldWithHowToNameOne() {
         for error in [NotifyError.noSessionBus, NotifyError(.notReachable, "No.")] {
-            #expect(error.advice.contains("with --address, or in DBUS_SESSION_BUS_ADDRESS, such as unix:path=/"))
+            #expect(error.advice.contains("with --address, such as --address unix:path=/"))
             #expect(error.advice.contains("--user NAME") == (geteuid() == 0))
         }
         #expect(NotifyError.noSessionBus.message.contains("set DBUS_SESSION_BUS_ADDRESS"))
@@ -255,9 +255,9 @@ struct CommandLineTests {
             let folder = String(bus.address.dropFirst("unix:path=".count).dropLast("/bus".count))
             var environment = ["XDG_RUNTIME_DIR": folder]
             let advice = { NotifyError.busAdvice { environment[$0] } }
-            #expect(advice().contains("such as \(bus.address).") && !advice().contains("is yours"))
+            #expect(advice().contains("--address \(bus.address).") && !advice().contains("is yours"))
             environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/run/user/4711/bus"
-            #expect(advice().contains("such as \(bus.address). DBUS_SESSION_BUS_ADDRESS is set, and does not name"))
+            #expect(advice().contains("--address \(bus.address). DBUS_SESSION_BUS_ADDRESS is set, and does not name"))
         }
     }
 

@@ -21,6 +21,11 @@ package enum WholeFile {
     ///   - isNew: whether there must be none yet.
     package static func write(
         _ text: String, to path: String, mode: UInt32 = 0o600, isNew: Bool = false
+    ) throws(Failure) { try write(Array(text.utf8), to: path, mode: mode, isNew: isNew) }
+
+    /// The same for a text that need not be UTF-8.
+    package static func write(
+        _ bytes: [UInt8], to path: String, mode: UInt32 = 0o600, isNew: Bool = false
     ) throws(Failure) {
         if let link = FileKind.brokenLink(above: path) {
             throw Failure("\(link.path == path ? "it" : link.path) is \(link)")
@@ -38,7 +43,7 @@ package enum WholeFile {
         do throws(Failure) {
             defer { close(file) }
             try keep(exists ? old : nil, mode, file)
-            try write(text, file)
+            try write(bytes, file)
             guard fsync(file) == 0 else { throw Failure(errno) }
         } catch {
             unlink(draft)
@@ -88,8 +93,8 @@ package enum WholeFile {
         guard fchmod(file, old.map { $0.st_mode & 0o7777 } ?? mode) == 0 else { throw Failure(errno) }
     }
 
-    private static func write(_ text: String, _ file: CInt) throws(Failure) {
-        var bytes = Array(text.utf8)[...]
+    private static func write(_ bytes: [UInt8], _ file: CInt) throws(Failure) {
+        var bytes = bytes[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
             if count >= 0 { bytes = bytes.dropFirst(count) } else if errno != EINTR { throw Failure(errno) }

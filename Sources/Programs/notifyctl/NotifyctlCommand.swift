@@ -19,7 +19,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
               notifyctl listen /post
               notifyctl screen /post/27
               notifyctl history -n 5
-            See notifyctl(1) for all options; “notifyctl demo” shows how notifyd works.
+            See notifyctl(1) for all options; “notifyctl demo” shows how notifyd works, and “notifyctl setup” asks what to \
+            turn on.
             """,
         version: projectVersion,
         subcommands: [
@@ -28,8 +29,8 @@ struct NotifyctlCommand: AsyncParsableCommand {
             ForgetCommand.self, ShowCommand.self, WhyCommand.self, ReplayCommand.self, MuteCommand.self,
             PauseCommand.self, ResumeCommand.self, QuietCommand.self, SnoozeCommand.self,
             StatusCommand.self, TopCommand.self, BridgesCommand.self, LinkCommand.self, PushEndpointCommand.self,
-            FocusCommand.self, DesktopCommand.self, BrowserCommand.self, ShellCommand.self, DoctorCommand.self,
-            ConfigCommand.self, DemoCommand.self,
+            FocusCommand.self, DesktopCommand.self, BrowserCommand.self, ShellCommand.self, SetupCommand.self,
+            DoctorCommand.self, ConfigCommand.self, DemoCommand.self,
         ])
 
     static func main() async {

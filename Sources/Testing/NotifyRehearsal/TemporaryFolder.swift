@@ -49,15 +49,17 @@ package final class TemporaryFolder: Sendable {
     package func remove() { removeTree(path) }
 }
 
-private func removeTree(_ path: String) {
+/// Removes a file, or a folder with what is in it.
+package func removeTree(_ path: String) {
+    // A link is removed, never followed.
+    if unlink(path) == 0 { return }
     if let folder = opendir(path) {
         while let entry = readdir(folder) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             if name == "." || name == ".." { continue }
-            // A link is removed, never followed.
-            if unlink(path + "/" + name) != 0 { removeTree(path + "/" + name) }
+            removeTree(path + "/" + name)
         }
         closedir(folder)
     }

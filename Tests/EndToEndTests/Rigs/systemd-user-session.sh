@@ -385,6 +385,30 @@ rm -r "$XDG_RUNTIME_DIR/notifyd-desktop" "$HOME/.config/notifyd/desktop.toml"
 
 eventually "the journal says who the callers are" recorded '.NOTIFYD_CALLER // "" | test("unit feed.service")'
 
+# --- set up, and taken back
+
+printf 'export MINE=1' > "$HOME/.bashrc"
+setup() { SHELL=/bin/bash "$HOME/.local/bin/notifyctl" setup "$@" > "$T/setup.log" 2>&1 || fail "notifyctl setup $* fails"; }
+files() { (cd "$HOME" && find .bashrc .config -printf '%p %M %l\n' && find .bashrc .config -type f -exec sha256sum {} +) | sort; }
+units() { systemctl --user is-"$1" notifyd-focus notifyd-desktop | xargs; }
+was=$(files)
+env -u DBUS_SESSION_BUS_ADDRESS -u XDG_RUNTIME_DIR SHELL=/bin/bash \
+    "$HOME/.local/bin/notifyctl" setup path shell focus desktop --yes > "$T/setup.log" 2>&1 || fail "notifyctl setup fails"
+equal "setup enables units, also without an environment" "enabled enabled" "$(units enabled)"
+equal "and starts them" "active active" "$(units active)"
+equal "what the service manager starts finds notifyctl" "$HOME/.local/bin/notifyctl" \
+    "$(systemd-run --user --quiet --collect --pipe --wait sh -c 'command -v notifyctl')"
+equal "and so do shells, which have the hook" "$HOME/.local/bin/notifyctl /shell/$(uname -n)" \
+    "$(bash -ic 'printf "%s %s" "$(type -P notifyctl)" "${NOTIFYD_SHELL_TOPIC%/*}"' 2> /dev/null)"
+on=$(files)
+setup path shell focus desktop --yes
+equal "the second time nothing changes" "$on" "$(files)"
+setup --remove
+equal "taken back, no file has changed" "$was" "$(files)"
+equal "no unit is enabled" "disabled disabled" "$(units enabled || true)"
+equal "nor runs" "inactive inactive" "$(units active || true)"
+rm -r "$XDG_RUNTIME_DIR/notifyd-desktop"
+
 # --- killed
 
 before=$(owner $ROUTER)

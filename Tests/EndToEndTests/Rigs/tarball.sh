@@ -40,9 +40,13 @@ install_sh --user || fail "it cannot be installed again"
 [ ! -e "$old" ] || fail "what the new version has not is still there"
 ok "a newer version takes the place of an older one"
 
+echo mine > "$HOME/.bashrc"
+SHELL=/bin/bash "$HOME/.local/bin/notifyctl" setup path shell --yes > "$T/setup.log" 2>&1 || fail "it cannot be set up"
+grep -q "$HOME/.local/bin/notifyctl shell init bash" "$HOME/.bashrc" || fail "setup writes no line into .bashrc"
 echo mine > "$HOME/.local/bin/mine"
 sh "$HOME/.local/share/notifyd/install.sh" --user --uninstall > "$T/install.log" 2>&1 || fail "it cannot be removed"
 equal "all of it is removed, and nothing else" "$HOME/.local/bin/mine" "$(find "$HOME/.local" -type f)"
+equal "and all that setup has written" "mine" "$(cat "$HOME/.bashrc" "$XDG_CONFIG_HOME"/environment.d/* 2> /dev/null)"
 [ ! -d "$HOME/.local/share" ] || fail "folders that were made for it are left"
 rm "$HOME/.local/bin/mine"
 

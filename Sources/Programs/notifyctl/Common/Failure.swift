@@ -54,8 +54,8 @@ extension NotifyError {
     static func busAdvice(_ environment: @escaping (String) -> String? = BaseDirectories.environment) -> String {
         let own = BaseDirectories { $0 == "DBUS_SESSION_BUS_ADDRESS" ? nil : environment($0) }.sessionBusAddress
         let kept = BaseDirectories(environment: environment).sessionBusAddress
-        return "Is a session bus running? Name another with --address, or in DBUS_SESSION_BUS_ADDRESS, such as "
-            + "\(own ?? "unix:path=\(BaseDirectories.runtime)/bus")."
+        let example = own ?? "unix:path=\(BaseDirectories.runtime)/bus"
+        return "Is a session bus running? Name another with --address, such as --address \(example)."
             + (own != nil && own != kept
                 ? " DBUS_SESSION_BUS_ADDRESS is set, and does not name that one, which is yours." : "")
             + (geteuid() == 0
@@ -115,10 +115,10 @@ extension WholeFile {
     /// Writes the file, and makes its folder.
     ///
     /// - Throws: the exit code, after the reason was printed.
-    static func replace(_ path: String, with text: String, mode: mode_t = 0o600) throws {
+    static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
         if let slash = path.lastIndex(of: "/") { makeFolder(String(path[..<slash])) }
         do throws(WholeFile.Failure) {
-            try write(text, to: path, mode: mode)
+            try write(bytes, to: path, mode: mode)
         } catch {
             Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
             throw ExitCode.refused

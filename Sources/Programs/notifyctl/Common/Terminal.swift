@@ -95,6 +95,12 @@ enum StandardInput {
         return line
     }
 
+    /// Asks a question, such as “Turn it on”, which is answered with y or n.
+    static func confirms(_ question: String) -> Bool {
+        Terminal.write("\(question)? [y/N] ")
+        return ["y", "yes"].contains(readLine()?.lowercased())
+    }
+
     /// Whether somebody types it.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 

@@ -207,9 +207,7 @@ struct LinkLeaveCommand: BusCommand {
         guard StandardInput.isInteractive else {
             throw ValidationError("It asks before it leaves, and there is no terminal. With --yes it does not ask.")
         }
-        Terminal.write("\(question)? [y/N] ")
-        let answer = readLine()?.lowercased() ?? ""
-        guard ["y", "yes"].contains(answer) else {
+        guard StandardInput.confirms(question) else {
             Terminal.complain("Nothing was changed.")
             throw ExitCode.nothing
         }
@@ -322,8 +320,13 @@ struct UnitControl {
     }
 
     func start() async throws(NotifyError) {
+        // So that a failure is one of this start.
+        _ = try? await query.askManager("ResetFailedUnit", name)
         _ = try await query.askManager("StartUnit", name, "replace")
-        try await wait("started") { $0 == "active" }
+        try await wait("started") { ["active", "failed"].contains($0) }
+        guard await state() == "failed" else { return }
+        throw NotifyError(
+            .notReachable, "\(name) has failed. “notifyctl doctor” says why.", name: Activation.failure)
     }
 
     private func wait(_ what: String, _ isDone: (String) -> Bool) async throws(NotifyError) {

@@ -91,14 +91,7 @@ struct LinkJoinCommand: AsyncParsableCommand {
     func run() async throws {
         if file == nil, StandardInput.isInteractive { Terminal.complain("Paste the invitation, and press Return.") }
         let line = try file.map { try SecretText.read($0) } ?? StandardInput.line(upTo: Invitation.longestLine)
-        let invitation: Invitation
-        do throws(InvitationError) {
-            invitation = try Invitation(line: line)
-        } catch {
-            Terminal.complain(error.advice)
-            throw ExitCode.badData
-        }
-        try device.take(invitation, next: "notifyctl link")
+        try device.take(Invitation.read(line), next: "notifyctl link")
     }
 }
 
@@ -197,6 +190,16 @@ struct Invitation: Equatable {
         self.user = user
         self.password = password
         self.key = key
+    }
+
+    /// - Throws: the exit code, after the reason was printed.
+    static func read(_ line: String) throws -> Invitation {
+        do throws(InvitationError) {
+            return try Invitation(line: line)
+        } catch {
+            Terminal.complain(error.advice)
+            throw ExitCode.badData
+        }
     }
 
     var line: String {

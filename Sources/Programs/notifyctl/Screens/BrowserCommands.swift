@@ -110,7 +110,8 @@ struct BrowserInstallCommand: ParsableCommand {
     {
         let file = browser.userFolder(folders) + "/" + HostManifest.file
         // The mode is that of files that hold no secret.
-        try WholeFile.replace(file, with: manifest.json(for: browser.family).text(pretty: true) + "\n", mode: 0o644)
+        let text = manifest.json(for: browser.family).text(pretty: true) + "\n"
+        try WholeFile.replace(file, with: Array(text.utf8), mode: 0o644)
         return file
     }
 }

@@ -218,7 +218,7 @@ struct RuleFile<Rules> {
             Terminal.complain("\(flaw) Nothing was changed.")
             throw ExitCode.badData
         }
-        try WholeFile.replace(path, with: text)
+        try WholeFile.replace(path, with: Array(text.utf8))
     }
 
     private func printingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {

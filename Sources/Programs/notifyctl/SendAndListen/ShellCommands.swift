@@ -12,8 +12,8 @@ struct ShellCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shell", abstract: "Be told when a long command in a terminal has ended that you do not look at.",
         discussion: """
-            One line in the configuration of a shell turns it on; for panes of tmux there is one for tmux.conf. On a terminal, “notifyctl \
-            shell init bash” prints them with the full paths of the programs, which also work where the search path lacks them:
+            One line in the configuration of a shell turns it on; for panes of tmux there is one for tmux.conf. “notifyctl setup shell \
+            tmux” writes both. On a terminal, “notifyctl shell init bash” prints them with the full paths of the programs, which also work where the search path lacks them:
               eval "$(notifyctl shell init bash)"    # ~/.bashrc
               eval "$(notifyctl shell init zsh)"     # ~/.zshrc
               notifyctl shell init fish | source     # ~/.config/fish/config.fish
@@ -152,24 +152,37 @@ enum ShellScript: String, CaseIterable, ExpressibleByArgument {
     ///
     /// - Parameter program: the path of notifyctl.
     func advice(program: String) -> String {
-        let folder = program.prefix(through: program.lastIndex(of: "/") ?? program.startIndex)
-        let (file, line) =
-            switch self {
-            case .bash: ("~/.bashrc", #"eval "$(\#(word(program)) shell init bash)""#)
-            case .zsh: ("~/.zshrc", #"eval "$(\#(word(program)) shell init zsh)""#)
-            case .fish: ("~/.config/fish/config.fish", "\(word(program)) shell init fish | source")
-            }
-        return """
-            # At the end of \(file):
-            \(line)
-            # With tmux, in ~/.tmux.conf:
-            set -g focus-events on; run-shell -b "\(word(folder + "notifyd-focus")) --tmux"
+        """
+        # At the end of \(["bash": "~/.bashrc", "zsh": "~/.zshrc"][rawValue] ?? "~/.config/fish/config.fish"):
+        \(line(program: program))
+        # With tmux, in ~/.tmux.conf:
+        \(Self.tmuxLine(command: "\(word(Self.focus(beside: program))) --tmux"))
 
-            """
+        """
+    }
+
+    /// The line that turns the reports on.
+    func line(program: String) -> String {
+        let command = "\(word(program)) shell init \(rawValue)"
+        return self == .fish ? "\(command) | source" : #"eval "$(\#(command))""#
+    }
+
+    /// The same for a program that may be gone some day: it is passed over then, and in scripts.
+    func guardedLine(program: String) -> String {
+        let (file, line) = (word(program), line(program: program))
+        return self == .fish
+            ? "if status is-interactive; and test -x \(file); \(line); end" : "[ ! -x \(file) ] || \(line)"
+    }
+
+    /// The line for tmux, with a command of sh(1).
+    static func tmuxLine(command: String) -> String { "set -g focus-events on; run-shell -b \"\(command)\"" }
+
+    static func focus(beside program: String) -> String {
+        program.prefix(through: program.lastIndex(of: "/") ?? program.startIndex) + "notifyd-focus"
     }
 
     /// Quoted if it has to be.
-    private func word(_ text: String) -> String {
+    func word(_ text: String) -> String {
         let isPlain = text.utf8.allSatisfy { byte in
             switch byte {
             case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

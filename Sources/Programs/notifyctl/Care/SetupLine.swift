@@ -1,0 +1,153 @@
+import ArgumentParser
+import Glibc
+import UserFiles
+
+/// A line that “setup” has written into a file of the user's, such as `~/.bashrc`. The comment at its end says which
+/// part it turns on, and what else has to be undone so that the file is afterwards as it was before, byte for byte.
+enum MarkedText {
+    private enum Note: String {
+        case none = ""
+        case unterminated = ", after a line without a newline"
+        case newFile = ", in a new file"
+    }
+
+    private static let mark = " # notifyctl setup "
+    private static let newline = UInt8(ascii: "\n")
+
+    /// - Parameters:
+    ///   - old: the bytes of the file, which need not be UTF-8; `nil` if there is none.
+    /// - Returns: the bytes with the line, which takes the place of an older one of the part.
+    static func adding(_ line: String, for part: String, to old: [UInt8]?) -> [UInt8] {
+        func marked(_ note: Note) -> ArraySlice<UInt8> { Array((line + mark + part + note.rawValue).utf8)[...] }
+        guard let old else { return marked(.newFile) + [newline] }
+        var lines = lines(of: old)
+        if let place = place(of: part, in: lines) {
+            lines[place.index] = marked(place.note)
+        } else if lines[lines.count - 1].isEmpty {
+            lines.insert(marked(.none), at: lines.count - 1)
+        } else {
+            lines += [marked(.unterminated), []]
+        }
+        return joined(lines)
+    }
+
+    /// - Returns: the bytes without the line; `nil` if the file was made for it, and nothing else is in it.
+    static func removing(_ part: String, from old: [UInt8]) -> [UInt8]? {
+        var lines = lines(of: old)
+        guard let (index, note) = place(of: part, in: lines) else { return old }
+        // Somebody's editor may have left out the last newline.
+        if index == lines.count - 1 { lines.append([]) }
+        lines.remove(at: index)
+        if note != .none, let next = Self.part(of: lines[index]), next.note == .none {
+            // What is to be undone is left to the line of another part.
+            lines[index] += Array(note.rawValue.utf8)
+        } else if note == .newFile, lines.count == 1 {
+            return nil
+        } else if note == .unterminated, index == lines.count - 1, lines[index].isEmpty {
+            lines.removeLast()
+        }
+        return joined(lines)
+    }
+
+    /// Whether somebody has written such a line by hand.
+    static func hasByHand(_ words: String, in text: [UInt8]) -> Bool {
+        lines(of: text).contains { line in
+            let text = String(decoding: line, as: UTF8.self)
+            return text.contains(words) && part(of: line) == nil && text.first { $0 != " " && $0 != "\t" } != "#"
+        }
+    }
+
+    private static func lines(of text: [UInt8]) -> [ArraySlice<UInt8>] {
+        text.split(separator: newline, omittingEmptySubsequences: false)
+    }
+
+    private static func joined(_ lines: [ArraySlice<UInt8>]) -> [UInt8] { Array(lines.joined(separator: [newline])) }
+
+    private static func place(of part: String, in lines: [ArraySlice<UInt8>]) -> (index: Int, note: Note)? {
+        for (index, line) in lines.enumerated() {
+            if let found = Self.part(of: line), found.name == part { return (index, found.note) }
+        }
+        return nil
+    }
+
+    private static func part(of line: ArraySlice<UInt8>) -> (name: Substring, note: Note)? {
+        let text = String(decoding: line, as: UTF8.self)
+        guard let words = text.ranges(of: mark).last.map({ text[$0.upperBound...] }) else { return nil }
+        let name = words.prefix { $0 != "," }
+        return Note(rawValue: String(words[name.endIndex...])).map { (name, $0) }
+    }
+}
+
+/// The line of one part in one file.
+struct SetupLine: Equatable {
+    let part: String
+    /// The user's home. Folders in it that are empty after the line was taken back are removed.
+    let home: String
+    let path: String
+    let text: String
+    /// What such a line has if somebody has written it by hand.
+    var words: String?
+
+    /// Below the user's configuration.
+    static let environmentFile = "/environment.d/60-notifyd.conf"
+    private static let longestFile = 4 << 20
+
+    /// environment.d(5) has no comments at the end of a line, so nothing else is in that file.
+    private var isAlone: Bool { path.hasSuffix(Self.environmentFile) }
+    private var heading: String { "# notifyctl setup \(part)\n" }
+
+    private func read() throws -> [UInt8]? {
+        do throws(FileKind.Failure) {
+            let text = try FileKind.read(path, atMost: Self.longestFile + 1)
+            if text?.count ?? 0 <= Self.longestFile { return text }
+            Terminal.complain("\(Terminal.plain(path)) is longer than 4 MiB, and was left alone.")
+        } catch {
+            Terminal.complain("\(Terminal.plain(path)) cannot be read: \(error).")
+        }
+        throw ExitCode.refused
+    }
+
+    private func added(to old: [UInt8]?) -> [UInt8] {
+        isAlone ? Array((heading + text + "\n").utf8) : MarkedText.adding(text, for: part, to: old)
+    }
+
+    /// Whether the line is in the file, or one like it that somebody has written.
+    func isThere() throws -> Bool {
+        guard let old = try read() else { return false }
+        return added(to: old) == old || words.map { MarkedText.hasByHand($0, in: old) } ?? false
+    }
+
+    func write() throws {
+        let old = try read()
+        do {
+            if isAlone, let old, !old.starts(with: heading.utf8) {
+                Terminal.complain("\(Terminal.plain(path)) is not a file of “setup”.")
+                throw ExitCode.refused
+            }
+            try WholeFile.replace(path, with: added(to: old), mode: 0o644)
+        } catch {
+            Terminal.complain("Write this line into it yourself: \(text)")
+            throw error
+        }
+    }
+
+    /// - Returns: whether it was there.
+    func remove() throws -> Bool {
+        guard let old = try read() else { return false }
+        let rest = isAlone ? (old.starts(with: heading.utf8) ? nil : old) : MarkedText.removing(part, from: old)
+        if rest == old { return false }
+        guard let rest else {
+            guard unlink(path) == 0 else {
+                Terminal.complain("\(Terminal.plain(path)) cannot be removed: \(String(cString: strerror(errno))).")
+                throw ExitCode.refused
+            }
+            var folder = path
+            repeat {
+                folder = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
+            } while folder.hasPrefix(home + "/") && rmdir(folder) == 0
+            return true
+        }
+        try WholeFile.replace(path, with: rest)
+        return true
+    }
+}
