@@ -215,7 +215,7 @@ deb: release ## Build the Debian packages into .build/deb
 deb-test: deb ## Install the Debian packages into fresh roots of Debian 12 and 13, and run them there; needs root
 	debian/tests/fresh-root .build/deb bookworm trixie
 
-VERSION := $(shell sed -n 's/.*projectVersion = "\(.*\)"/\1/p' Sources/Common/NotifyVersion/Version.swift)
+VERSION := $(shell sed -n 's/.*projectVersion = "\(.*\)"/\1/p' Sources/Common/NotifyText/Version.swift)
 
 # All that is made has the time of the version.
 dist: export SOURCE_DATE_EPOCH ?= $(shell date --date="$$(sed -n 's/^ -- .*>  //p' debian/changelog | head -n 1)" +%s)
@@ -348,7 +348,7 @@ bench-scale: ## What an event costs as the load grows; writes docs/benchmarks.md
 
 bench-link: ## What the link costs; writes docs/benchmarks.md and docs/link-latency.svg, or QUICK=--quick prints
 	.ci/packages build bench-link
-	$(call products,notifyd notifyd-mqtt linkload,$(RELEASE))
+	$(call products,notifyd notifyd-mqtt notifyload,$(RELEASE))
 	Benchmarks/report/link.py $(QUICK)
 
 bench-screens: ## What notifyd-focus and notifyd-browser cost; writes docs/benchmarks.md, or QUICK=--quick prints

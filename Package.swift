@@ -27,7 +27,7 @@ let package = Package(
         .executable(name: "notifyctl", targets: ["notifyctl"]),
         .library(name: "NotifyClient", targets: ["NotifyClient"]),
         .library(name: "Routing", targets: ["Routing"]),
-        .library(name: "NotifyBridge", targets: ["NotifyBridge", "Credentials", "TOMLTables"]),
+        .library(name: "NotifyBridge", targets: ["NotifyBridge", "TOMLTables"]),
         .executable(name: "notifyd-mqtt", targets: ["notifyd-mqtt"]),
         .executable(name: "notifyd-browser", targets: ["notifyd-browser"]),
         .executable(name: "notifyd-desktop", targets: ["notifyd-desktop"]),
@@ -57,356 +57,212 @@ let package = Package(
         .systemLibrary(
             name: "CSystemd", path: "Sources/C/CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]
         ),
+        // With what Linux has and Swift's module Glibc lacks.
         .systemLibrary(
             name: "CDBus", path: "Sources/C/CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
-
+        // The index and the log of the daemon.
         .systemLibrary(
-            name: "CZlib", path: "Sources/C/CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+            name: "CStorage", path: "Sources/C/CStorage", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev", "zlib1g-dev"])]),
         // libmosquitto uses OpenSSL; why a certificate was refused, only OpenSSL knows.
         .systemLibrary(
             name: "CMosquitto", path: "Sources/C/CMosquitto", pkgConfig: "libmosquitto",
             providers: [.apt(["libmosquitto-dev", "libssl-dev"])]),
         // The windows of a desktop.
         .systemLibrary(
-            name: "CXCB", path: "Sources/C/CXCB", pkgConfig: "xcb", providers: [.apt(["libxcb1-dev"])]),
-        .systemLibrary(
-            name: "CWayland", path: "Sources/C/CWayland", pkgConfig: "wayland-client",
-            providers: [.apt(["libwayland-dev"])]),
+            name: "CDesktop", path: "Sources/C/CDesktop", pkgConfig: "xcb",
+            providers: [.apt(["libwayland-dev", "libxcb1-dev"])]),
         .systemLibrary(
             name: "CPCRE2", path: "Sources/C/CPCRE2", pkgConfig: "libpcre2-8", providers: [.apt(["libpcre2-dev"])]),
-        // What Linux has and Swift's module Glibc has not.
-        .systemLibrary(name: "CLinux", path: "Sources/C/CLinux"),
-        // What SQLite has and Swift cannot call.
-        .systemLibrary(name: "CSQLite", path: "Sources/C/CSQLite", pkgConfig: "sqlite3"),
         // Instead of the 32 MiB of data that Foundation brings for languages and calendars.
         .target(name: "CICU", path: "Sources/C/CICU"),
-
-        // The one place where the version of the project stands.
-        .target(name: "NotifyVersion", path: "Sources/Common/NotifyVersion", swiftSettings: strict),
 
         // What the command lines of both programs print, and how they end.
         .target(
             name: "StandardStreams",
             dependencies: [
-                "NotifyText",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "NotifyText", .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Common/StandardStreams", swiftSettings: strict
-        ),
+            path: "Sources/Common/StandardStreams", swiftSettings: strict),
 
-        // Text compared by its bytes, and text made safe to print; both sides of the bus need it.
+        // Text compared by its bytes, and text made safe to print; JSON; the version. Both sides of the bus need it.
         .target(name: "NotifyText", path: "Sources/Common/NotifyText", swiftSettings: strict),
 
         // Where a user's files are, and how they are read.
         .target(name: "UserFiles", path: "Sources/Common/UserFiles", swiftSettings: strict),
-        // Configuration files of the daemon and of bridges.
+        // Configuration files of the daemon and of bridges, and the secrets that they name.
         .target(
-            name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"], path: "Sources/Common/TOMLTables",
-            swiftSettings: strict),
+            name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"],
+            path: "Sources/Common/TOMLTables", swiftSettings: strict),
         // Regular expressions of configurations, for texts that others choose.
         .target(name: "Patterns", dependencies: ["CPCRE2"], path: "Sources/Common/Patterns", swiftSettings: strict),
-        // Secrets, in the credentials of a unit or in files.
-        .target(
-            name: "Credentials", dependencies: ["TOMLTables", "UserFiles"], path: "Sources/Common/Credentials",
-            swiftSettings: strict),
-        // JSON, read and written with the digits and the order that it has.
-        .target(
-            name: "NotifyJSON", dependencies: ["NotifyText"], path: "Sources/Common/NotifyJSON", swiftSettings: strict),
 
         // The daemon, from the pure rules outwards.
         .target(
             name: "Routing",
             dependencies: [
-                "NotifyText",
-                .product(name: "DequeModule", package: "swift-collections"),
+                "NotifyText", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "HeapModule", package: "swift-collections"),
             ],
-            path: "Sources/Daemon/Routing", swiftSettings: strict
-        ),
+            path: "Sources/Daemon/Routing", swiftSettings: strict),
         .target(
             name: "Journal",
             dependencies: [
-                "CSQLite",
-                "CZlib",
-                "Routing",
-                "UserFiles",
-                .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+                "CStorage", "Routing", "UserFiles", .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
-            path: "Sources/Daemon/Journal", swiftSettings: strict
-        ),
+            path: "Sources/Daemon/Journal", swiftSettings: strict),
         .target(
             name: "Systemd",
             dependencies: [
-                "CSystemd",
-                "NotifyText",
-                .product(name: "DequeModule", package: "swift-collections"),
+                "CSystemd", "NotifyText", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Daemon/Systemd", swiftSettings: strict
-        ),
+            path: "Sources/Daemon/Systemd", swiftSettings: strict),
         .target(
             name: "NotifyDaemon",
             dependencies: [
-                "Journal",
-                "NotifyText",
-                "NotifyVersion",
-                "Routing",
-                "Systemd",
-                "TOMLTables",
-                "UserFiles",
+                "Journal", "NotifyText", "Routing", "Systemd", "TOMLTables", "UserFiles",
                 .product(name: "DequeModule", package: "swift-collections"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Mustache", package: "swift-mustache"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "Mustache", package: "swift-mustache"),
             ],
-            path: "Sources/Daemon/NotifyDaemon", swiftSettings: strict + [failpoints]
-        ),
+            path: "Sources/Daemon/NotifyDaemon", swiftSettings: strict + [failpoints]),
         .executableTarget(
             name: "notifyd",
             dependencies: [
                 "CICU", "Journal", "NotifyDaemon", "StandardStreams",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Programs/notifyd", swiftSettings: strict, linkerSettings: [compact]
-        ),
-
-        // Screens for programs that know nothing of notifyd. Programs that follow them hold screens with this.
+            path: "Sources/Programs/notifyd", swiftSettings: strict, linkerSettings: [compact]),
+        // Which topics windows and the tabs of browsers show, and which notification of a program is which event, by
+        // rules. No browser, no bus, no clock, no files, no Foundation.
         .target(
-            name: "ScreenHolding", dependencies: ["Routing", "Systemd"], path: "Sources/Screens/ScreenHolding",
-            swiftSettings: strict),
-        // Which topic a browser's tab shows. No browser, no bus, no Foundation.
-        .target(
-            name: "TabRules", dependencies: ["NotifyText", "Routing", "TOMLTables"], path: "Sources/Screens/TabRules",
-            swiftSettings: strict),
-        // The native-messaging host of the browser extension.
-        .target(
-            name: "BrowserHost",
+            name: "Watching",
             dependencies: [
-                "NotifyJSON", "NotifyText", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "TabRules",
+                "Mapping", "NotifyText", "Patterns", "Routing", "TOMLTables",
+                .product(name: "DequeModule", package: "swift-collections"),
             ],
-            path: "Sources/Screens/BrowserHost", swiftSettings: strict),
+            path: "Sources/Desktop/Watching", swiftSettings: strict),
+
+        // Screens for programs that know nothing of notifyd. Programs that follow them hold screens with this, and the
+        // extension of browsers talks to it.
+        .target(
+            name: "ScreenHolding", dependencies: ["NotifyText", "Routing", "Systemd", "TOMLTables", "Watching"],
+            path: "Sources/Desktop/ScreenHolding", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-browser",
-            dependencies: [
-                "BrowserHost", "NotifyVersion", "Systemd", "TOMLTables", "TabRules", "UserFiles",
-            ],
+            dependencies: ["NotifyText", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles", "Watching"],
             path: "Sources/Programs/notifyd-browser", swiftSettings: strict, linkerSettings: [compact]),
 
-        // The client side, which knows nothing of the daemon but its D-Bus interface.
+        // The client side, which knows nothing of the daemon but its D-Bus interface; it starts programs as well.
         .target(
-            name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText", "UserFiles"],
+            name: "NotifyClient", dependencies: ["CDBus", "NotifyText", "UserFiles"],
             path: "Sources/Client/NotifyClient", swiftSettings: strict),
         // What every bridge to another message system needs: see its documentation.
         .target(
             name: "NotifyBridge",
             dependencies: [
-                "NotifyClient",
-                "NotifyVersion",
-                "StandardStreams",
-                "Systemd",
-                "TOMLTables",
-                "UserFiles",
+                "NotifyClient", "NotifyText", "StandardStreams", "Systemd", "TOMLTables", "UserFiles",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]
-        ),
-        // The link between devices: its messages, and what is decided about them. No C, no clock, no files, no
-        // Foundation.
+            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]),
+        // The link between devices: its messages, sealed and signed, and what is decided about them. No C, no clock, no
+        // files, no Foundation.
         .target(
             name: "Linking",
             dependencies: [
-                "NotifyJSON", "NotifyText", "Routing", .product(name: "DequeModule", package: "swift-collections"),
+                "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "DequeModule", package: "swift-collections"),
             ],
-            path: "Sources/Link/Linking", swiftSettings: strict
-        ),
-        // Messages of others on a broker as events, and events as messages for them.
+            path: "Sources/Link/Linking", swiftSettings: strict),
+        // Messages of others as events, and events as messages for them: on a broker, of ntfy, of Web Push. No C, no
+        // clock, no files, no Foundation.
         .target(
-            name: "Mapping", dependencies: ["NotifyJSON", "NotifyText", "Routing"], path: "Sources/Link/Mapping",
-            swiftSettings: strict),
+            name: "Mapping",
+            dependencies: ["NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Sources/Bridge/Mapping", swiftSettings: strict),
         // The configuration of the link, which notifyd-mqtt and notifyctl read.
         .target(
-            name: "LinkSettings",
-            dependencies: ["Credentials", "Mapping", "NotifyText", "Routing", "TOMLTables", "UserFiles"],
+            name: "LinkSettings", dependencies: ["Mapping", "NotifyText", "Routing", "TOMLTables", "UserFiles"],
             path: "Sources/Link/LinkSettings", swiftSettings: strict),
-        // Messages as they stand on the broker: sealed and signed.
-        .target(
-            name: "LinkSealing",
-            dependencies: ["Linking", "NotifyText", .product(name: "Crypto", package: "swift-crypto")],
-            path: "Sources/Link/LinkSealing", swiftSettings: strict),
         // A connection to a broker.
         .target(
-            name: "Mosquitto",
-            dependencies: ["CMosquitto", "ChildProcesses", "NotifyClient", "Systemd", "UserFiles"],
+            name: "Mosquitto", dependencies: ["CMosquitto", "NotifyClient", "Systemd", "UserFiles"],
             path: "Sources/Link/Mosquitto", swiftSettings: strict),
-
-        // What does what the link decides: with a broker, notifyd, the disk and the clock.
-        .target(
-            name: "LinkShell",
+        .executableTarget(
+            name: "notifyd-mqtt",
             dependencies: [
-                "Credentials", "LinkSealing", "LinkSettings", "Linking", "Mapping", "Mosquitto",
-                "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "Routing", "Systemd", "TOMLTables",
-                "UserFiles",
+                "LinkSettings", "Linking", "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyText",
+                "Routing", "Systemd", "TOMLTables", "UserFiles",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Link/LinkShell", swiftSettings: strict),
-        .executableTarget(
-            name: "notifyd-mqtt", dependencies: ["LinkShell", "NotifyBridge"], path: "Sources/Programs/notifyd-mqtt",
-            swiftSettings: strict, linkerSettings: [compact]),
-
-        // The screens of windows: by rules, from the desktop there is.
-        .target(
-            name: "WindowRules", dependencies: ["NotifyText", "Patterns", "Routing", "TOMLTables"],
-            path: "Sources/Screens/WindowRules", swiftSettings: strict),
-        .target(
-            name: "WindowWatching",
-            dependencies: [
-                "CWayland", "CXCB", "NotifyJSON", "NotifyText", "Systemd", "WindowRules",
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
-            path: "Sources/Screens/WindowWatching", swiftSettings: strict),
+            path: "Sources/Programs/notifyd-mqtt", swiftSettings: strict, linkerSettings: [compact]),
         .executableTarget(
             name: "notifyd-focus",
             dependencies: [
-                "NotifyText", "NotifyVersion", "Patterns", "Routing", "ScreenHolding", "Systemd", "TOMLTables",
-                "UserFiles", "WindowRules", "WindowWatching",
+                "CDesktop", "NotifyText", "Patterns", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
+                "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict,
             linkerSettings: [compact]),
-
-        // Web Push: the keys of a receiver, messages that are encrypted for them, and pushes as events. No clock, no
-        // files, no Foundation.
-        .target(
-            name: "PushMessages",
-            dependencies: [
-                "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            path: "Sources/Push/PushMessages", swiftSettings: strict),
-        // The connector of UnifiedPush: a distributor, notifyd, the disk and the configuration.
-        .target(
-            name: "PushShell",
-            dependencies: [
-                "Mapping", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyText", "PushMessages", "Routing",
-                "TOMLTables", .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            path: "Sources/Push/PushShell", swiftSettings: strict),
         .executableTarget(
-            name: "notifyd-unifiedpush", dependencies: ["NotifyBridge", "PushShell"],
-            path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
-
-        // Messages of ntfy as events, events as messages, and what is decided about them. No C, no clock, no files, no
-        // Foundation.
-        .target(
-            name: "NtfyMessages",
+            name: "notifyd-unifiedpush",
             dependencies: [
-                "Mapping", "NotifyJSON", "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
+                "Mapping", "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "TOMLTables",
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Ntfy/NtfyMessages", swiftSettings: strict),
-        // Its configuration, servers, notifyd and the disk.
-        .target(
-            name: "NtfyShell",
+            path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
+        .executableTarget(
+            name: "notifyd-ntfy",
             dependencies: [
-                "ChildProcesses", "Credentials", "Mapping", "NotifyBridge", "NotifyClient", "NotifyText",
-                "NtfyMessages",
-                "Routing", "TOMLTables", "UserFiles",
+                "Mapping", "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "TOMLTables", "UserFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
-            path: "Sources/Ntfy/NtfyShell", swiftSettings: strict),
-        .executableTarget(
-            name: "notifyd-ntfy", dependencies: ["NotifyBridge", "NtfyShell"], path: "Sources/Programs/notifyd-ntfy",
-            swiftSettings: strict, linkerSettings: [compact]),
-
-        // Notifications of ordinary programs as events: rules, and which banner is which event. No C, no clock, no
-        // files, no Foundation.
-        .target(
-            name: "DesktopEvents",
-            dependencies: [
-                "Mapping", "NotifyText", "Patterns", "Routing", "TOMLTables",
-                .product(name: "DequeModule", package: "swift-collections"),
-            ],
-            path: "Sources/Desktop/DesktopEvents", swiftSettings: strict),
+            path: "Sources/Programs/notifyd-ntfy", swiftSettings: strict, linkerSettings: [compact]),
         .executableTarget(
             name: "notifyd-desktop",
             dependencies: [
-                "DesktopEvents", "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "Systemd", "TOMLTables",
-                "UserFiles", .product(name: "DequeModule", package: "swift-collections"),
+                "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "Systemd", "TOMLTables", "UserFiles",
+                "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Programs/notifyd-desktop", swiftSettings: strict, linkerSettings: [compact]),
-
-        // Programs that are started and waited for; it takes a lock from the client library.
-        .target(
-            name: "ChildProcesses", dependencies: ["NotifyClient"], path: "Sources/Common/ChildProcesses",
-            swiftSettings: strict),
         // Private buses, and stand-ins on them: for tests, measurements and "notifyctl demo".
         .target(
-            name: "NotifyRehearsal", dependencies: ["ChildProcesses", "NotifyClient"],
+            name: "NotifyRehearsal", dependencies: ["NotifyClient"],
             path: "Sources/Testing/NotifyRehearsal", swiftSettings: strict),
         .executableTarget(
             name: "notifyctl",
             dependencies: [
-                "ChildProcesses",
-                "Credentials",
-                "DesktopEvents",
-                "LinkSettings",
-                "NotifyClient",
-                "NotifyJSON",
-                "NotifyRehearsal",
-                "NotifyText",
-                "NotifyVersion",
-                "Routing",
-                "StandardStreams",
-                "TOMLTables",
-                "TabRules",
-                "UserFiles",
-                "WindowRules",
+                "LinkSettings", "NotifyClient", "NotifyRehearsal", "NotifyText", "Routing", "StandardStreams",
+                "TOMLTables", "UserFiles", "Watching",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             path: "Sources/Programs/notifyctl",
             // What shells run; with the program, and without Foundation.
             resources: ["bash", "zsh", "fish"].map { .embedInCode("SendAndListen/notifyd.\($0)") },
-            swiftSettings: strict, linkerSettings: [compact]
-        ),
+            swiftSettings: strict, linkerSettings: [compact]),
         .executableTarget(
             name: "notifyload",
             dependencies: [
-                "ChildProcesses",
-                "Journal",
-                "NotifyClient",
-                "NotifyRehearsal",
-                "Routing",
+                "Journal", "Mosquitto", "NotifyClient", "NotifyRehearsal", "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
-            path: "Sources/Testing/notifyload", swiftSettings: strict
-        ),
-        .executableTarget(
-            name: "linkload",
-            dependencies: [
-                "ChildProcesses",
-                "Mosquitto",
-                "NotifyClient",
-                "NotifyRehearsal",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            path: "Sources/Testing/linkload", swiftSettings: strict
-        ),
+            path: "Sources/Testing/notifyload", swiftSettings: strict),
 
         // The example in examples/swift, built here too so that it cannot rot; it has a Package.swift of its own.
         .executableTarget(
-            name: "RunBoard", dependencies: ["NotifyClient"], path: "examples/swift/Sources/run-board",
-            swiftSettings: strict),
+            name: "RunBoard", dependencies: ["NotifyClient"],
+            path: "examples/swift/Sources/run-board", swiftSettings: strict),
 
         // The same of examples/bridge, from the tutorial of NotifyBridge.
         .executableTarget(
@@ -415,125 +271,82 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "NotifyTestSupport",
-            dependencies: ["ChildProcesses", "NotifyClient", "NotifyRehearsal", "Routing"],
-            path: "Sources/Testing/NotifyTestSupport", swiftSettings: strict
-        ),
+            name: "NotifyTestSupport", dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
+            path: "Sources/Testing/NotifyTestSupport", swiftSettings: strict),
         // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "BrowserHost", "Journal", "LinkSealing", "Linking", "Mapping", "NotifyClient",
-                "NotifyDaemon", "NotifyText", "NtfyMessages", "Patterns", "PushMessages", "Routing", "Systemd",
-                "TOMLTables", "TabRules", "WindowRules",
-                .product(name: "GRDB", package: "GRDB.swift"),
+                "Journal", "Linking", "Mapping", "NotifyClient", "NotifyDaemon", "NotifyText", "Patterns", "Routing",
+                "ScreenHolding", "Systemd", "TOMLTables", "Watching",
             ],
-            path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict
-        ),
+            path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict),
         .testTarget(
-            name: "RoutingTests", dependencies: ["NotifyText", "Routing", "NotifyTestSupport"], swiftSettings: strict),
+            name: "RoutingTests", dependencies: ["NotifyTestSupport", "NotifyText", "Routing"], swiftSettings: strict),
         .testTarget(
             name: "SimulationTests",
             dependencies: [
                 "Journal", "NotifyDaemon", "NotifyFuzzing", "NotifyTestSupport", "NotifyText", "Routing", "Systemd",
                 .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
+            ], swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "ChildProcesses", "Journal", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "Routing", "Systemd", "TOMLTables", "UserFiles",
-                .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict
-        ),
+                "Journal", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
+                "Routing", "Systemd", "TOMLTables", "UserFiles", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "NotifyClientTests",
             dependencies: [
-                "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal", "NotifyTestSupport",
-                "NotifyText", "Routing", "TOMLTables", "TabRules", "WindowRules", "notifyctl",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
+                "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
+                "Watching", "notifyctl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ], swiftSettings: strict),
         .testTarget(
             name: "LinkTests",
             dependencies: [
-                "Credentials", "LinkSealing", "LinkSettings", "Linking", "Mapping", "NotifyJSON",
-                "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
+                "LinkSettings", "Linking", "Mapping", "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
                 .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            swiftSettings: strict
-        ),
+            ], swiftSettings: strict),
         .testTarget(
-            name: "PushTests",
+            name: "MappingTests",
             dependencies: [
-                "Mapping", "NotifyJSON", "PushMessages", "Routing",
+                "Mapping", "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables", "notifyd-ntfy",
                 .product(name: "Crypto", package: "swift-crypto"),
-            ],
-            exclude: ["WebPush/Vectors"], swiftSettings: strict
-        ),
+            ], exclude: ["Push/WebPush/Vectors"], swiftSettings: strict),
         .testTarget(
-            name: "NtfyTests",
-            dependencies: [
-                "Credentials", "Mapping", "NotifyJSON", "NotifyTestSupport", "NtfyMessages", "NtfyShell", "Routing",
-                "TOMLTables",
-            ],
-            swiftSettings: strict
-        ),
-        .testTarget(
-            name: "ScreenTests",
-            dependencies: [
-                "DesktopEvents", "Patterns", "Routing", "ScreenHolding", "TOMLTables", "TabRules", "WindowRules",
-            ],
-            swiftSettings: strict
-        ),
+            name: "ScreenTests", dependencies: ["Patterns", "Routing", "ScreenHolding", "TOMLTables", "Watching"],
+            swiftSettings: strict),
         // The bridges with their shells, among real brokers and stand-ins.
         .testTarget(
             name: "BridgeTests",
             dependencies: [
-                "ChildProcesses", "Credentials", "FolderBridge", "LinkSealing", "LinkShell", "Linking",
-                "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
-                "NotifyTestSupport", "PushMessages", "PushShell", "Routing", "TOMLTables", "notifyctl",
-                "notifyd", "notifyd-mqtt", "notifyd-unifiedpush",
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            exclude: ["LinkShell/Strangers", "PushShell/distributor.py"], swiftSettings: strict + [failpoints]
-        ),
+                "FolderBridge", "Linking", "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyRehearsal",
+                "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables", "notifyctl", "notifyd", "notifyd-mqtt",
+                "notifyd-unifiedpush", .product(name: "Logging", package: "swift-log"),
+            ], exclude: ["LinkShell/Strangers", "PushShell/distributor.py"], swiftSettings: strict + [failpoints]),
         // notifyd-focus among desktops, and notifyd-browser as browsers start it.
         .testTarget(
             name: "DesktopTests",
             dependencies: [
-                "BrowserHost", "CXCB", "ChildProcesses", "NotifyClient", "NotifyJSON", "NotifyRehearsal",
-                "NotifyTestSupport", "TabRules", "WindowRules", "WindowWatching", "notifyctl", "notifyd",
-                "notifyd-browser", "notifyd-focus",
-            ],
-            swiftSettings: strict
-        ),
+                "CDesktop", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "ScreenHolding",
+                "Watching", "notifyctl", "notifyd", "notifyd-browser", "notifyd-focus",
+            ], swiftSettings: strict),
         // What is written about all of it is true.
         .testTarget(
             name: "DocumentationTests",
             dependencies: [
-                "ChildProcesses", "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "TOMLTables",
-                "TabRules", "notifyctl", "notifyd", "notifyd-mqtt",
+                "NotifyClient", "NotifyDaemon", "NotifyRehearsal", "NotifyTestSupport", "TOMLTables", "Watching",
+                "notifyctl", "notifyd", "notifyd-mqtt",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
-            swiftSettings: strict
-        ),
+            ], swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ChildProcesses", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
-                "Routing", "RunBoard", "notifyctl", "notifyd", "notifyd-browser", "notifyd-desktop", "notifyd-mqtt",
-                "notifyd-ntfy", "notifyload",
-            ],
-            exclude: ["Rigs", "PowerCut/disk.c"],
-            swiftSettings: strict + [failpoints]
-        ),
+                "Journal", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "Routing", "RunBoard",
+                "notifyctl", "notifyd", "notifyd-browser", "notifyd-desktop", "notifyd-mqtt", "notifyd-ntfy",
+                "notifyload",
+            ], exclude: ["Rigs", "PowerCut/disk.c"], swiftSettings: strict + [failpoints]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -8,10 +8,10 @@ DISTANCES = [0, 20, 150]
 
 
 def measure(quick):
-    command = [os.path.join(BUILT, "linkload"), "--daemon", os.path.join(BUILT, "notifyd"), "--bridge", os.path.join(BUILT, "notifyd-mqtt")]
+    command = [os.path.join(BUILT, "notifyload"), "link", "--daemon", os.path.join(BUILT, "notifyd"), "--bridge", os.path.join(BUILT, "notifyd-mqtt")]
     done = subprocess.run(command + (["--quick"] if quick else []), env=ENVIRONMENT, stdout=subprocess.PIPE, text=True, timeout=1500)
     if done.returncode:
-        sys.exit("linkload has failed.")
+        sys.exit("notifyload has failed.")
     return Figures(json.loads(done.stdout))
 
 

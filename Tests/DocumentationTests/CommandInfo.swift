@@ -1,5 +1,5 @@
-import ChildProcesses
 import Foundation
+import NotifyClient
 import NotifyTestSupport
 
 /// What a program says of its own commands and options: the answer to `--experimental-dump-help`.

@@ -1,10 +1,10 @@
-import ChildProcesses
 import Foundation
+import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 import TOMLTables
-import TabRules
 import Testing
+import Watching
 
 @testable import NotifyDaemon
 
@@ -21,8 +21,10 @@ import Testing
     /// filled in is not compared.
     @Test func everySentenceOfAPushEndpointIsInTheManual() throws {
         let manual = try Project.text("docs/notifyd-unifiedpush.8").replacing("\n", with: " ")
-        let sources = try Project.texts(below: "Sources/Push/PushShell", suffix: ".swift").joined(separator: "\n")
-            .replacing(/"\s*\+ "/, with: "")
+        let sources = try Project.texts(below: "Sources/Programs/notifyd-unifiedpush", suffix: ".swift").joined(
+            separator: "\n"
+        )
+        .replacing(/"\s*\+ "/, with: "")
         let texts =
             sources.matches(of: /(?:text: |let text = |== \.timedOut \? )"((?:[^"\\]|\\.)+)"/).map { String($0.1) }
         let sentences = texts.flatMap { $0.split(separator: /\\\([^()]*(?:\([^()]*\))?[^()]*\)|\\"/) }

@@ -1,4 +1,4 @@
-import ChildProcesses
+import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing

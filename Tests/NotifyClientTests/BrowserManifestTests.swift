@@ -1,11 +1,11 @@
 import ArgumentParser
-import ChildProcesses
 import Foundation
-import NotifyJSON
+import NotifyClient
 import NotifyTestSupport
+import NotifyText
 import TOMLTables
-import TabRules
 import Testing
+import Watching
 
 @testable import notifyctl
 

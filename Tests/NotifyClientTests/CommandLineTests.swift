@@ -1,8 +1,8 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
+import NotifyText
 import Testing
 
 @testable import notifyctl

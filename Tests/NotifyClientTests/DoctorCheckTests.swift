@@ -2,7 +2,7 @@ import Glibc
 import NotifyClient
 import NotifyTestSupport
 import Testing
-import WindowRules
+import Watching
 
 @testable import notifyctl
 

@@ -1,4 +1,4 @@
-import NotifyJSON
+import NotifyText
 import Testing
 
 /// JSON as it is written and read.

@@ -1,5 +1,5 @@
 import Testing
-import WindowRules
+import Watching
 
 @testable import notifyctl
 

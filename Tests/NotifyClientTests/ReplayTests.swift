@@ -1,4 +1,4 @@
-import NotifyJSON
+import NotifyText
 import Testing
 
 import struct Routing.RouteTable

@@ -1,7 +1,7 @@
 import NotifyText
 import Testing
 
-@testable import WindowRules
+@testable import Watching
 @testable import notifyctl
 
 /// What shells report, and what they run for it; Tests/EndToEndTests/Rigs/shells.sh has real ones.

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
+import NotifyText
 import Testing
 
 @testable import notifyctl

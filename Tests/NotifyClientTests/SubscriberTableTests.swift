@@ -1,4 +1,3 @@
-import ChildProcesses
 import NotifyRehearsal
 import Testing
 

@@ -15,10 +15,9 @@ let package = Package(
     targets: [
         .systemLibrary(name: "CDBus", pkgConfig: "dbus-1", providers: [.apt(["libdbus-1-dev"])]),
         .target(name: "NotifyText", swiftSettings: settings),
-        .systemLibrary(name: "CLinux"),
         .target(name: "UserFiles", swiftSettings: settings),
         .target(
-            name: "NotifyClient", dependencies: ["CDBus", "CLinux", "NotifyText", "UserFiles"], swiftSettings: settings),
+            name: "NotifyClient", dependencies: ["CDBus", "NotifyText", "UserFiles"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 import Logging
-import NotifyVersion
+import NotifyText
 import StandardStreams
 import TOMLTables
 import UserFiles

@@ -1,7 +1,7 @@
 import Glibc
 import Logging
 import NotifyClient
-import NotifyVersion
+import NotifyText
 import StandardStreams
 import Systemd
 import TOMLTables

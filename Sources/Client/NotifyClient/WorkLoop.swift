@@ -1,4 +1,4 @@
-internal import CLinux
+internal import CDBus
 import Glibc
 
 /// What a ``WorkLoop`` does. The thread holds it, and not the loop, so that the loop can be released.

@@ -1,4 +1,4 @@
-import CSQLite
+import CStorage
 import GRDB
 import Glibc
 public import Routing

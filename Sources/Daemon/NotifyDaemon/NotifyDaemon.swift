@@ -1,7 +1,7 @@
 import Glibc
 import Journal
 public import Logging
-import NotifyVersion
+import NotifyText
 import Routing
 import Systemd
 import TOMLTables

@@ -1,4 +1,3 @@
-public import Credentials
 import NotifyText
 public import Routing
 public import TOMLTables

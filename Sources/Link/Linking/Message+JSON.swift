@@ -1,4 +1,3 @@
-import NotifyJSON
 import NotifyText
 import Routing
 

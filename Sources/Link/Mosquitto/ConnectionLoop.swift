@@ -1,5 +1,4 @@
 import CMosquitto
-import ChildProcesses
 import Glibc
 import NotifyClient
 import Systemd

@@ -1,5 +1,5 @@
 import ArgumentParser
-import NotifyVersion
+import NotifyText
 import Routing
 import StandardStreams
 

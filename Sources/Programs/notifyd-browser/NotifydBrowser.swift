@@ -1,10 +1,10 @@
-import BrowserHost
 import Glibc
-import NotifyVersion
+import NotifyText
+import ScreenHolding
 import Systemd
 import TOMLTables
-import TabRules
 import UserFiles
+import Watching
 
 /// The native-messaging host that browsers start; notifyd-browser(8). Without ArgumentParser, Foundation and
 /// concurrency, which would need more memory than all the rest.

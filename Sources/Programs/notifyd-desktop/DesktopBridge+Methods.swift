@@ -1,9 +1,9 @@
-import DesktopEvents
 import Glibc
 import NotifyBridge
 import NotifyClient
 import Routing
 import UserFiles
+import Watching
 
 /// `org.notifyd.Desktop1`, for `notifyctl desktop` and `notifyctl doctor`. systemd/org.notifyd.Desktop1.xml is its
 /// contract.

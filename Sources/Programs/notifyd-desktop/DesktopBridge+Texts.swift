@@ -1,8 +1,8 @@
-import DesktopEvents
 import Logging
 import NotifyBridge
 import NotifyClient
 import NotifyText
+import Watching
 
 /// How long the texts of programs stay on disk, and whether a program is looked at.
 extension DesktopBridge {

@@ -1,10 +1,10 @@
-import DesktopEvents
 import Logging
 import NotifyBridge
 import NotifyClient
 import Routing
 import Systemd
 import TOMLTables
+import Watching
 
 /// Brings the notifications of ordinary programs to notifyd: each is an event whose banner the desktop shows already,
 /// and whose outcome closes it. ``Observer`` decides, this does: the desktop's side is a ``ServerLink``, notifyd's are

@@ -1,7 +1,7 @@
-import DesktopEvents
 import NotifyBridge
 import NotifyClient
 import Routing
+import Watching
 
 extension Notice {
     /// The arguments of `Notify`.

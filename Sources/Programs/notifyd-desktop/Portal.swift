@@ -1,8 +1,8 @@
-import DesktopEvents
 import Logging
 import NotifyBridge
 import NotifyClient
 import Routing
+import Watching
 
 /// The portal's backend: the notifications of sandboxed programs, which nothing shows but this program, and so not
 /// before notifyd has decided. ``PortalNotices`` decides, this does.

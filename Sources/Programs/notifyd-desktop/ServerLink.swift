@@ -1,8 +1,8 @@
 import DequeModule
-import DesktopEvents
 import Logging
 import NotifyBridge
 import NotifyClient
+import Watching
 
 /// The side of the bus where the notification server is. What programs and the server say to each other is seen by a
 /// monitor, a connection that sends nothing; Plasma tells a watcher instead. Banners are closed, and shown, on a

@@ -5,8 +5,7 @@ import Routing
 import ScreenHolding
 import Systemd
 import TOMLTables
-import WindowRules
-import WindowWatching
+import Watching
 
 /// Brings together what it works with: the windows of the desktop, the rules, and the screens that are held.
 final class Focus {

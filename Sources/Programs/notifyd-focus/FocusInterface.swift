@@ -3,8 +3,7 @@ import Routing
 import ScreenHolding
 import Systemd
 import TOMLTables
-import WindowRules
-import WindowWatching
+import Watching
 
 /// The interface `org.notifyd.Focus1`; `systemd/org.notifyd.Focus1.xml` describes it.
 final class FocusInterface {

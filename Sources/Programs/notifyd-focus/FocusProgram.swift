@@ -1,10 +1,10 @@
 import Glibc
 import Logging
-import NotifyVersion
+import NotifyText
 import Systemd
 import TOMLTables
 import UserFiles
-import WindowRules
+import Watching
 
 /// Keeps the program's objects until the process ends. Only the main thread writes it.
 nonisolated(unsafe) private var running: AnyObject?

@@ -1,9 +1,7 @@
 import Glibc
 import NotifyText
-import NotifyVersion
 import TOMLTables
-import WindowRules
-import WindowWatching
+import Watching
 
 /// The command line. The event loop owns the main thread. Without ArgumentParser, which brings Foundation, and would
 /// take more memory than all the rest.

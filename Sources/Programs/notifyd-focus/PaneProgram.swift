@@ -2,8 +2,7 @@ import Glibc
 import ScreenHolding
 import Systemd
 import UserFiles
-import WindowRules
-import WindowWatching
+import Watching
 
 /// Keeps the program's objects until the process ends. Only the main thread writes it.
 nonisolated(unsafe) private var running: AnyObject?

@@ -3,8 +3,7 @@ import Routing
 import ScreenHolding
 import Systemd
 import UserFiles
-import WindowRules
-import WindowWatching
+import Watching
 
 /// Holds the screens of the panes of a tmux that are looked at.
 final class PaneScreens {

@@ -1,6 +1,6 @@
 import TOMLTables
 import UserFiles
-import WindowRules
+import Watching
 
 /// The file with the rules.
 struct RulesFile {

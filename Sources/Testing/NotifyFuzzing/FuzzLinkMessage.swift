@@ -1,4 +1,3 @@
-import LinkSealing
 import Linking
 
 /// A message of another device, as it comes from the broker: plain, signed or sealed. What can be read can be written,

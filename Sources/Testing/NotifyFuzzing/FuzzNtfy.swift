@@ -1,6 +1,5 @@
 import Mapping
 import NotifyText
-import NtfyMessages
 import Routing
 
 /// What a server of ntfy says: the bytes of a stream, which the first byte cuts into pieces; or of a picture.

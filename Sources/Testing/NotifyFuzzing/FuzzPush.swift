@@ -1,5 +1,4 @@
 import Mapping
-import PushMessages
 import Routing
 
 private let keys = PushKeys(

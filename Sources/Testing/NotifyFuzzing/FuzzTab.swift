@@ -1,7 +1,7 @@
-import BrowserHost
 import NotifyText
 import Routing
-import TabRules
+import ScreenHolding
+import Watching
 
 /// What a browser sends: its first line is an address and a topic with a space between, the rest frames of native
 /// messaging.

@@ -2,7 +2,7 @@ import NotifyText
 import Patterns
 import Routing
 import TOMLTables
-import WindowRules
+import Watching
 
 /// A rule and a window: the first line is a regular expression, the second a topic, and the rest the title of a window.
 /// All of it is read as a configuration, too.

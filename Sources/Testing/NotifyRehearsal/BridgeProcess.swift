@@ -1,4 +1,3 @@
-package import ChildProcesses
 package import Glibc
 package import NotifyClient
 

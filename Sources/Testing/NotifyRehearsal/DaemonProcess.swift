@@ -1,6 +1,5 @@
-package import ChildProcesses
 package import Glibc
-import NotifyClient
+package import NotifyClient
 
 /// A real `notifyd` with private folders for configuration, state and run time. After it was stopped or killed it can
 /// be started again with the same state.

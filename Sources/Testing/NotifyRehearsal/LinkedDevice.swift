@@ -1,4 +1,3 @@
-import ChildProcesses
 import NotifyClient
 
 /// A device of a link: a bus with a notifyd, a stand-in for the notification server and a notifyd-mqtt.

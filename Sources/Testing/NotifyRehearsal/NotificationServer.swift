@@ -1,4 +1,3 @@
-package import ChildProcesses
 package import NotifyClient
 
 /// A stand-in for the desktop's notification server, which records all calls and shows nothing.

@@ -1,4 +1,3 @@
-import ChildProcesses
 package import Glibc
 import NotifyClient
 

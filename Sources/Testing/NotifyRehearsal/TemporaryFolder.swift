@@ -1,5 +1,5 @@
-package import ChildProcesses
 import Glibc
+package import NotifyClient
 
 /// A private folder that is removed with this object. It is in memory if possible, because a busy disk would distort
 /// measured times.

@@ -1,4 +1,3 @@
-package import ChildProcesses
 package import NotifyClient
 package import NotifyRehearsal
 

@@ -1,6 +1,5 @@
-package import ChildProcesses
 package import Glibc
-import NotifyClient
+package import NotifyClient
 package import NotifyRehearsal
 
 /// A pseudoterminal: tests read its output and send input. Its settings persist when the program on it ends.

@@ -1,4 +1,3 @@
-internal import ChildProcesses
 internal import Glibc
 internal import NotifyClient
 internal import NotifyRehearsal

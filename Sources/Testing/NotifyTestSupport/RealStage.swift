@@ -1,4 +1,3 @@
-internal import ChildProcesses
 package import NotifyClient
 internal import NotifyRehearsal
 

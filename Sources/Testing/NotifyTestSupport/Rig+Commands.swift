@@ -1,4 +1,4 @@
-package import ChildProcesses
+package import NotifyClient
 import NotifyRehearsal
 
 package struct CommandResult: Sendable {

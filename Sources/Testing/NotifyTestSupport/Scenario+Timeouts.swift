@@ -1,4 +1,4 @@
-import ChildProcesses
+import NotifyClient
 
 extension Scenario {
     /// The scenario drawn wider: its times are multiplied, so that larger delays, of a slow program or of a busy

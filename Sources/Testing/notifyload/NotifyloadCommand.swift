@@ -15,7 +15,8 @@ struct NotifyloadCommand: AsyncParsableCommand {
             gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
             but at most 500 a second, and gives latencies. Then, with --waits, one connection publishes one event at a time: \
             without a notification server, with one that answers, with one that hangs, alone, and beside a flood.
-            """)
+            """,
+        subcommands: [LinkloadCommand.self])
 
     @Option(help: "The daemon.")
     var daemon = ".build/release/notifyd"

@@ -2,7 +2,7 @@ import Linking
 import NotifyTestSupport
 import Testing
 
-@testable import LinkShell
+@testable import notifyd_mqtt
 
 /// Two readers share a `ChangeReader`, in virtual time. The journal grows, and each reader gets every row.
 struct ChangeReaderTests {

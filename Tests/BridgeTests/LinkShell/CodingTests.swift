@@ -3,7 +3,7 @@ import NotifyBridge
 import Routing
 import Testing
 
-@testable import LinkShell
+@testable import notifyd_mqtt
 
 /// Records on disk, and values on their way.
 struct CodingTests {

@@ -1,4 +1,3 @@
-import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyRehearsal

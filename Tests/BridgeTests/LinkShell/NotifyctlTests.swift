@@ -1,10 +1,9 @@
-import ChildProcesses
 import Foundation
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
 import Testing
 
 /// The commands of `notifyctl link`, with a real broker.

@@ -1,9 +1,8 @@
-import LinkSealing
 import Linking
 import Testing
 
-@testable import LinkShell
 @testable import Mosquitto
+@testable import notifyd_mqtt
 
 /// How long a message may be.
 struct PayloadLimitTests {

@@ -1,7 +1,7 @@
 import Routing
 import Testing
 
-@testable import LinkShell
+@testable import notifyd_mqtt
 
 struct RateLimitTests {
     @Test func aChattySensorIsSlowedDownAndCounted() {

@@ -1,5 +1,5 @@
-import ChildProcesses
 import Mosquitto
+import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 import Testing

@@ -1,4 +1,3 @@
-import ChildProcesses
 import Mosquitto
 import NotifyClient
 import NotifyRehearsal

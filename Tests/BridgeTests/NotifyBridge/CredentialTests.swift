@@ -1,9 +1,8 @@
 import Glibc
 import NotifyRehearsal
-import TOMLTables
 import Testing
 
-@testable import Credentials
+@testable import TOMLTables
 
 /// Secrets are read from where they are safe, and appear nowhere.
 struct CredentialTests {

@@ -1,7 +1,7 @@
 import NotifyBridge
 import Testing
 
-@testable import PushShell
+@testable import notifyd_unifiedpush
 
 /// Which distributor an endpoint gets.
 struct DistributorChoiceTests {

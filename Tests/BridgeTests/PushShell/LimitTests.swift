@@ -1,8 +1,8 @@
 import Foundation
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
 import Testing
 
 /// What others can do to the memory and the disk of the bridge.

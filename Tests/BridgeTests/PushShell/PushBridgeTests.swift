@@ -1,9 +1,8 @@
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
 import Testing
 
 /// The bridge between a distributor and a real notifyd.

@@ -1,7 +1,7 @@
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
 import Testing
 
 /// Nothing is lost and nothing doubled, whoever dies.

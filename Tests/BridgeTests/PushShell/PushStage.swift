@@ -1,10 +1,9 @@
-import ChildProcesses
 import Foundation
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
 
 /// A bus with a real notifyd, the bridge, and a distributor that behaves as KUnifiedPush does; the bus starts both of
 /// the latter.

@@ -1,9 +1,9 @@
+import Mapping
 import NotifyBridge
-import PushMessages
 import Routing
 import Testing
 
-@testable import PushShell
+@testable import notifyd_unifiedpush
 
 /// What is kept on disk.
 struct RecordTests {

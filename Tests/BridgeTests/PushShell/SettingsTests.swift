@@ -1,9 +1,8 @@
 import Mapping
-import PushMessages
 import TOMLTables
 import Testing
 
-@testable import PushShell
+@testable import notifyd_unifiedpush
 
 /// unifiedpush.toml.
 struct SettingsTests {

@@ -1,5 +1,5 @@
-import ChildProcesses
 import Glibc
+import NotifyClient
 import Routing
 import TOMLTables
 import Testing

@@ -1,4 +1,4 @@
-import ChildProcesses
+import NotifyClient
 import Testing
 
 @testable import Systemd

@@ -1,5 +1,5 @@
-import ChildProcesses
 import Glibc
+import NotifyClient
 import Testing
 
 @testable import Systemd

@@ -1,9 +1,8 @@
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
 import Testing
 
 /// The host among a real bus and a real notifyd, with a stand-in for the browser.

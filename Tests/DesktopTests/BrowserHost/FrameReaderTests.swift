@@ -1,6 +1,6 @@
-import BrowserHost
-import TabRules
+import ScreenHolding
 import Testing
+import Watching
 
 struct FrameReaderTests {
     @Test func messagesArriveInAnyPieces() throws {

@@ -1,10 +1,9 @@
-import BrowserHost
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
 import NotifyTestSupport
+import NotifyText
+import ScreenHolding
 
 /// Stands in for a browser with the extension: starts the host, sends it tabs and reads what it reports.
 final class StandInBrowser: Sendable {

@@ -1,4 +1,3 @@
-import ChildProcesses
 import NotifyClient
 import NotifyRehearsal
 import Testing

@@ -1,5 +1,5 @@
-import ChildProcesses
 import Glibc
+import NotifyClient
 import NotifyRehearsal
 
 /// A sway without a screen, with sockets in a folder of its own.

@@ -1,8 +1,8 @@
-import NotifyJSON
+import NotifyText
 import Testing
-import WindowRules
+import Watching
 
-@testable import WindowWatching
+@testable import notifyd_focus
 
 /// Trees of i3, which does not say which windows can be seen.
 @Suite struct SwayTreeTests {

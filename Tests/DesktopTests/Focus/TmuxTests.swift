@@ -1,6 +1,6 @@
 import Testing
 
-@testable import WindowWatching
+@testable import notifyd_focus
 
 /// What is said to tmux, and what it says; Tests/EndToEndTests/Rigs/shells.sh has a real one.
 @Suite struct TmuxTests {

@@ -1,6 +1,6 @@
-import CXCB
-import ChildProcesses
+import CDesktop
 import Glibc
+import NotifyClient
 import NotifyRehearsal
 
 /// A program with windows on an X server.

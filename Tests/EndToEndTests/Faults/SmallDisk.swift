@@ -1,6 +1,6 @@
-import ChildProcesses
 import Foundation
 import Glibc
+import NotifyClient
 import NotifyRehearsal
 
 /// A disk in memory, which outlives the daemons whose state is on it. Only root can make one.

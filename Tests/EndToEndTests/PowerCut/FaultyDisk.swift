@@ -1,5 +1,5 @@
-import ChildProcesses
 import Foundation
+import NotifyClient
 import NotifyRehearsal
 
 /// A disk of which a power cut leaves only what was synced, and which can break: `disk.c` in this folder, compiled and

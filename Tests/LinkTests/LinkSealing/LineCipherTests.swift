@@ -1,9 +1,7 @@
 import Crypto
-import LinkSealing
 import Routing
 import Testing
 
-@testable import LinkSealing
 @testable import Linking
 
 /// What stands on the broker. The known messages were made with the Python package cryptography 48.

@@ -1,4 +1,3 @@
-import Credentials
 import LinkSettings
 import Routing
 import TOMLTables

@@ -1,4 +1,3 @@
-import NotifyJSON
 import NotifyTestSupport
 import NotifyText
 import Routing

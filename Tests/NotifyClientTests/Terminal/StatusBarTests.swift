@@ -1,4 +1,4 @@
-import NotifyJSON
+import NotifyText
 import Testing
 
 @testable import NotifyClient

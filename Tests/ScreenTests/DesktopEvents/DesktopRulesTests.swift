@@ -1,7 +1,7 @@
-import DesktopEvents
 import Routing
 import TOMLTables
 import Testing
+import Watching
 
 /// `desktop.toml`, and what it makes of a notification.
 struct DesktopRulesTests {

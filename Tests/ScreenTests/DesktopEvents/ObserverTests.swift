@@ -1,7 +1,7 @@
-import DesktopEvents
 import Routing
 import TOMLTables
 import Testing
+import Watching
 
 /// Which banner is which event, and what becomes of both: in virtual time.
 struct ObserverTests {

@@ -1,6 +1,6 @@
-import DesktopEvents
 import Routing
 import Testing
+import Watching
 
 /// What is held back, and when it is shown: in virtual time.
 struct PortalNoticesTests {

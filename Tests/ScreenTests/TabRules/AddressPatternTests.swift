@@ -1,5 +1,5 @@
-import TabRules
 import Testing
+import Watching
 
 struct AddressPatternTests {
     private func captures(_ pattern: String, _ address: String) throws -> [String: String]? {

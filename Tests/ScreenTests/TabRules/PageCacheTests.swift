@@ -1,7 +1,7 @@
 import Routing
 import Testing
 
-@testable import TabRules
+@testable import Watching
 
 struct PageCacheTests {
     private static func rules(topic: String) throws -> TabRules {

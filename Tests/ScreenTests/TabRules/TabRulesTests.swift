@@ -1,7 +1,7 @@
 import Routing
 import TOMLTables
-import TabRules
 import Testing
+import Watching
 
 struct TabRulesTests {
     private let rules = try! TabRules.read(

@@ -1,7 +1,7 @@
 import Routing
 import Testing
 
-@testable import WindowRules
+@testable import Watching
 
 @Suite struct ShellTopicTests {
     @Test(

@@ -2,7 +2,7 @@ import Routing
 import TOMLTables
 import Testing
 
-@testable import WindowRules
+@testable import Watching
 
 @Suite struct WindowRulesTests {
     private static let file = "focus.toml"

@@ -1,4 +1,4 @@
-import CZlib
+import CStorage
 package import Routing
 
 /// Appends values in the journal's binary coding. Whoever writes often keeps the writer, so that its memory is

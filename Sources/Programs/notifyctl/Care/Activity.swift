@@ -1,5 +1,4 @@
 import NotifyClient
-import NotifyJSON
 import NotifyText
 
 /// The state of the daemon, from its signals and replies.

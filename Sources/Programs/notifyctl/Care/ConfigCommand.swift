@@ -1,6 +1,6 @@
 import ArgumentParser
-import ChildProcesses
-import NotifyJSON
+import NotifyClient
+import NotifyText
 import StandardStreams
 
 struct ConfigCommand: AsyncParsableCommand {

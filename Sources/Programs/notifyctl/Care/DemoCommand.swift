@@ -1,7 +1,7 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
+import NotifyText
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

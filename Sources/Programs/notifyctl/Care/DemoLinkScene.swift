@@ -1,5 +1,5 @@
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 /// The result of one event on all devices. All times count from the call of the publisher.
 struct LinkScene: PlayedScene {

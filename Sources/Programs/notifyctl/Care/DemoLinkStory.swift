@@ -1,4 +1,3 @@
-import ChildProcesses
 import LinkSettings
 import NotifyClient
 import NotifyRehearsal

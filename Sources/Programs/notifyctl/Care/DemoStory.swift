@@ -1,7 +1,6 @@
-import ChildProcesses
 import NotifyClient
-import NotifyJSON
 import NotifyRehearsal
+import NotifyText
 
 struct Story {
     let stage: Stage

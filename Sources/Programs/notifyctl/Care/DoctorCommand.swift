@@ -1,9 +1,7 @@
 import ArgumentParser
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
-import NotifyVersion
+import NotifyText
 import UserFiles
 
 struct DoctorCommand: BusCommand {

@@ -1,8 +1,7 @@
 import NotifyClient
 import TOMLTables
-import TabRules
 import UserFiles
-import WindowRules
+import Watching
 
 /// Whether notifyd-focus follows the windows.
 struct FocusCheck {

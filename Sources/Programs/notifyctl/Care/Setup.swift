@@ -1,5 +1,4 @@
 import ArgumentParser
-import ChildProcesses
 import Glibc
 import LinkSettings
 import NotifyClient

@@ -1,5 +1,5 @@
-import ChildProcesses
 import Glibc
+import NotifyClient
 import UserFiles
 
 /// What “setup” writes, and into which files of the user's.

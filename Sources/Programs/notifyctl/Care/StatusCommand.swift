@@ -1,7 +1,6 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
-import NotifyVersion
+import NotifyText
 
 struct StatusCommand: BusCommand {
     static let configuration = CommandConfiguration(

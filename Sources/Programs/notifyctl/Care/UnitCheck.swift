@@ -1,7 +1,6 @@
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 /// The state of notifyd.service; org.freedesktop.systemd1(5).
 struct UnitCheck {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 import struct Routing.RouteTable
 

@@ -1,7 +1,6 @@
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 /// An interface of a program on the bus.
 struct Remote: Sendable {

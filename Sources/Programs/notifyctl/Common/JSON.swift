@@ -1,6 +1,5 @@
 import NotifyClient
-package import NotifyJSON
-import NotifyText
+package import NotifyText
 
 extension Value: JSONConvertible {
     /// The value without its D-Bus type: numbers are numbers, dictionaries are objects.

@@ -1,5 +1,5 @@
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 extension Event {
     /// For a line on a terminal.

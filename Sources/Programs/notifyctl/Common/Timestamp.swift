@@ -1,6 +1,6 @@
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 import struct Routing.RouteTable
 

@@ -1,9 +1,9 @@
 import ArgumentParser
-import DesktopEvents
 import NotifyClient
-import NotifyJSON
+import NotifyText
 import StandardStreams
 import TOMLTables
+import Watching
 
 struct DesktopCommand: BusCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,7 @@
 import ArgumentParser
-import ChildProcesses
-import Credentials
 import Glibc
 import LinkSettings
 import NotifyClient
-import NotifyJSON
 import NotifyText
 import TOMLTables
 import UserFiles

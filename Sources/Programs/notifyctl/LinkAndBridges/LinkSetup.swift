@@ -1,12 +1,10 @@
 import ArgumentParser
-import ChildProcesses
-import Credentials
 import Glibc
 import LinkSettings
 import NotifyClient
-import NotifyJSON
 import NotifyText
 import StandardStreams
+import TOMLTables
 import UserFiles
 
 struct LinkInitCommand: AsyncParsableCommand {

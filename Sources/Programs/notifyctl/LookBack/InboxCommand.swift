@@ -1,7 +1,6 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyText
 
 struct InboxCommand: BusCommand {

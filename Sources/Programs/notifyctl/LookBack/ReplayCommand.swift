@@ -1,7 +1,7 @@
 import ArgumentParser
 import Histogram
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 import struct Routing.RouteTable
 

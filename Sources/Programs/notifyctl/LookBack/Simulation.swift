@@ -1,9 +1,9 @@
 import ArgumentParser
-import ChildProcesses
-import NotifyJSON
 import NotifyText
 import Routing
 import StandardStreams
+
+import struct NotifyClient.ProcessError
 
 /// Replays recorded events and claims with other windows, with the daemon's own rules in virtual time.
 ///

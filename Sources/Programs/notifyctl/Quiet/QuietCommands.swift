@@ -1,6 +1,6 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 struct MuteCommand: BusCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,10 @@
 import ArgumentParser
-import ChildProcesses
 import Glibc
-import NotifyJSON
+import NotifyClient
+import NotifyText
 import TOMLTables
-import TabRules
 import UserFiles
+import Watching
 
 struct BrowserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,9 +1,9 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
+import NotifyText
 import StandardStreams
 import TOMLTables
-import WindowRules
+import Watching
 
 struct FocusCommand: BusCommand {
     static let configuration = CommandConfiguration(

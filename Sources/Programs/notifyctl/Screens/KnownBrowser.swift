@@ -1,6 +1,5 @@
 import ArgumentParser
 import Glibc
-import NotifyJSON
 import NotifyText
 import UserFiles
 

@@ -1,11 +1,11 @@
 import ArgumentParser
-import DesktopEvents
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 import Routing
 import TOMLTables
 import UserFiles
+import Watching
 
 /// A rule of `focus.toml` that is made for a window, or one of `desktop.toml` for a notification.
 struct LearnedRule {

@@ -1,8 +1,6 @@
 import ArgumentParser
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
 import NotifyText
 
 struct ScreenCommand: BusCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 struct ClaimCommand: BusCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 /// The shell command that `listen` runs for an event. The event is in its environment and on its standard input.
 struct EventCommand {

@@ -1,8 +1,7 @@
 import ArgumentParser
-import ChildProcesses
 import Glibc
 import NotifyClient
-import NotifyJSON
+import NotifyText
 
 struct SendCommand: BusCommand {
     static let configuration = CommandConfiguration(

@@ -1,10 +1,9 @@
 import ArgumentParser
-import ChildProcesses
 import Glibc
 import NotifyClient
 import NotifyText
 import UserFiles
-import WindowRules
+import Watching
 
 import struct Routing.RouteTable
 

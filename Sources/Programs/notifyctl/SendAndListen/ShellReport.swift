@@ -1,7 +1,7 @@
 import Glibc
 import NotifyClient
 import NotifyText
-import WindowRules
+import Watching
 
 /// What is said of a command that has ended.
 struct ShellReport: Equatable {

@@ -1,0 +1,273 @@
+import NotifyText
+public import Routing
+
+/// Takes messages of a server in as events; notifyd-ntfy.toml(5).
+public struct SubscribeMap: Equatable, Sendable {
+    /// The topics at the server.
+    public var names: [String]
+    /// Where they go to; the capture `{name}` is the topic at the server.
+    public var topic: TopicPattern
+    /// `nil`: the emoji of the tags, and the title of the message, or the topic at the server if it has none.
+    public var title: MessageTemplate?
+    /// `nil`: the message.
+    public var body: MessageTemplate?
+    /// Where a message has no urgency by these, it has one by its priority.
+    public var rules: MapRules
+    /// Whether a claim here is said there.
+    public var clears: Bool
+    /// Whether icons and pictures are fetched.
+    public var hasImages: Bool
+    /// Whether a button may make a request.
+    public var makesRequests: Bool
+
+    public init(
+        names: [String], topic: TopicPattern, title: MessageTemplate? = nil, body: MessageTemplate? = nil,
+        rules: MapRules = MapRules(), clears: Bool = true, hasImages: Bool = false, makesRequests: Bool = true
+    ) {
+        self.names = names
+        self.topic = topic
+        self.title = title
+        self.body = body
+        self.rules = rules
+        self.clears = clears
+        self.hasImages = hasImages
+        self.makesRequests = makesRequests
+    }
+
+    /// The capture that a topic may have.
+    public static let capture = "name"
+    /// What texts can name.
+    public static let names = [
+        "name", "id", "title", "message", "emoji", "tags", "priority", "time", "click", "attachment.name",
+        "attachment.url",
+    ]
+    /// The message, if it is a JSON object, with whatever is in it.
+    public static let openName = "json"
+
+    /// The names in a text that no message has.
+    public static func unknownNames(in text: MessageTemplate) -> [String] {
+        text.unknownNames(known: names, open: [openName])
+    }
+
+    /// The members that no message has, as they are written.
+    public static func unknown(_ members: [MapRules.Member]) -> [String] {
+        members.filter { $0.first != openName }.map { $0.joined(separator: ".") }.filter { !names.contains($0) }
+    }
+
+    /// What notifyd takes.
+    private static let maximumTitle = 1024
+    private static let maximumBody = 8192
+    private static let maximumField = 4096
+
+    /// What becomes of a message.
+    ///
+    /// - Returns: `nil` if it is left out.
+    /// - Throws: `MapError` if no event can be made of it.
+    public func eventUnlessLeftOut(_ message: NtfyMessage) throws(MapError) -> NtfyEvent? {
+        rules == MapRules() || rules.takes(values(of: message, Self.emoji(of: message), tags: message.tags))
+            ? try event(of: message) : nil
+    }
+
+    /// What becomes of a message that is not left out.
+    ///
+    /// - Throws: `MapError` if no event can be made of it.
+    public func event(of message: NtfyMessage) throws(MapError) -> NtfyEvent {
+        let emoji = Self.emoji(of: message)
+        let usualTitle = [emoji, message.title.isEmpty ? message.topic : message.title]
+            .filter { !$0.isEmpty }.joined(separator: " ")
+        var event = NtfyEvent(topic: try place(message.topic), message: message)
+        let words = message.tags.filter { EmojiTable.emoji(of: $0) == nil }
+        let values = title == nil && body == nil ? JSON.null : values(of: message, emoji, tags: words)
+        let usualBody = Self.usualBody(message)
+        event.title = try Self.text(title, values, or: usualTitle).beginning(ofBytes: Self.maximumTitle)
+        event.body = try Self.text(body, values, or: usualBody).beginning(ofBytes: Self.maximumBody)
+        if event.title.isBlank, event.body.isBlank { event.title = usualTitle.beginning(ofBytes: Self.maximumTitle) }
+        event.urgency = Self.urgency(of: message.priority)
+        if rules != MapRules() {
+            let values = self.values(of: message, emoji, tags: message.tags)
+            event.urgency = try rules.urgency(of: values) ?? event.urgency
+            event.isSilent = rules.isSilent(values)
+            if let collapse = rules.collapse(of: values)?.deliverable, !collapse.isEmpty { event.collapse = collapse }
+        }
+        event.fields = Self.fields(of: message)
+        event.buttons = buttons(of: message)
+        return event
+    }
+
+    /// The text of a template; the usual one if there is none, or if nothing of what it names is in the message.
+    private static func text(
+        _ template: MessageTemplate?, _ values: JSON, or usual: String
+    ) throws(MapError) -> String {
+        guard let template else { return usual }
+        let text = try template.render(values).deliverable
+        return text.saysNothing && !template.names.isEmpty ? usual : text
+    }
+
+    /// What the priorities of ntfy are here: low for 1 and 2, critical for 5.
+    static func urgency(of priority: Int) -> UInt8 {
+        switch priority {
+        case ...2: 0
+        case 5...: 2
+        default: 1
+        }
+    }
+
+    private static func emoji(of message: NtfyMessage) -> String {
+        message.tags.compactMap(EmojiTable.emoji).joined(separator: " ")
+    }
+
+    private static func usualBody(_ message: NtfyMessage) -> String {
+        message.isBinary ? "(a message that is not text)" : message.text
+    }
+
+    /// Where the messages of a topic at the server go to.
+    public func place(_ name: String) throws(MapError) -> Topic {
+        let parts = topic.description.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        let text = parts.map { $0.hasBytes(of: "{\(Self.capture)}") ? "/" + name : "/" + $0 }.joined()
+        do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }
+    }
+
+    /// What texts can name. The message is also there as JSON, if it is a JSON object.
+    private func values(of message: NtfyMessage, _ emoji: String, tags: [String]) -> JSON {
+        var members: [JSON.Member] = [
+            ("name", .string(message.topic)), ("id", .string(message.id)), ("title", .string(message.title)),
+            ("message", .string(Self.usualBody(message))), ("emoji", .string(emoji)),
+            ("tags", .array(tags.map(JSON.string))),
+            ("priority", .integer(message.priority)), ("time", .integer(message.time)),
+        ]
+        if let click = message.click { members.append(("click", .string(click))) }
+        if let file = message.attachment {
+            members.append(("attachment", .object([("name", .string(file.name)), ("url", .string(file.url))])))
+        }
+        if [title?.names, body?.names, rules.names].contains(where: { $0?.contains(Self.openName) == true }),
+            let json = try? JSONParser.parse(Array(message.text.utf8), valueLimit: 4096), json.members != nil
+        {
+            members.append((Self.openName, json))
+        }
+        return .object(members)
+    }
+
+    private static func fields(of message: NtfyMessage) -> [(name: String, value: NtfyEvent.Field)] {
+        func short(_ text: String) -> NtfyEvent.Field { .text(text.beginning(ofBytes: maximumField)) }
+        var fields: [(name: String, value: NtfyEvent.Field)] = [
+            (NtfyEvent.topicField, .text(message.topic)), ("priority", .number(Int64(message.priority))),
+        ]
+        if !message.tags.isEmpty { fields.append(("tags", .texts(message.tags.map { $0.beginning(ofBytes: 256) }))) }
+        if let click = message.click { fields.append((NtfyEvent.clickField, short(click))) }
+        if let icon = message.icon { fields.append(("icon-url", short(icon))) }
+        if let file = message.attachment {
+            fields += [("attachment-name", short(file.name)), (NtfyEvent.attachmentField, short(file.url))]
+            if let type = file.type { fields.append(("attachment-type", short(type))) }
+            if let size = file.size { fields.append(("attachment-size", .number(size))) }
+        }
+        let actions = NtfyAction.text(of: message.actions)
+        if !message.actions.isEmpty, actions.utf8.count <= NtfyEvent.maximumActions {
+            fields.append((NtfyEvent.actionsField, .text(actions)))
+        }
+        return fields
+    }
+
+    private func buttons(of message: NtfyMessage) -> [(key: String, label: String)] {
+        var buttons: [(key: String, label: String)] = []
+        if OpenableAddress.isOpenable(message.click ?? "") {
+            buttons += [("default", "Open"), (NtfyEvent.openKey, "Open")]
+        }
+        if OpenableAddress.isOpenable(message.attachment?.url ?? "") {
+            buttons.append((NtfyEvent.attachmentKey, "Open file"))
+        }
+        guard NtfyAction.text(of: message.actions).utf8.count <= NtfyEvent.maximumActions else { return buttons }
+        for (index, action) in message.actions.enumerated() {
+            let label = action.label.beginning(ofBytes: 200)
+            switch action.kind {
+            case .view(let url) where OpenableAddress.isOpenable(url):
+                buttons.append((NtfyEvent.actionKey(index), label))
+            case .view: break
+            case .http where makesRequests: buttons.append((NtfyEvent.actionKey(index), label))
+            case .http: break
+            case .copy: buttons.append((NtfyEvent.actionKey(index), label))
+            case .broadcast, .unknown: buttons.append((NtfyEvent.actionKey(index), label + " (not supported here)"))
+            }
+        }
+        return buttons
+    }
+}
+
+/// An event made of a message.
+public struct NtfyEvent: Equatable, Sendable {
+    /// A field of the event.
+    public enum Field: Equatable, Sendable {
+        case text(String)
+        case texts([String])
+        case number(Int64)
+    }
+
+    public var topic: Topic
+    public var title = ""
+    public var body = ""
+    public var urgency: UInt8 = 1
+    public var fields: [(name: String, value: Field)] = []
+    public var buttons: [(key: String, label: String)] = []
+    /// Half of its global name.
+    public var eventID: String
+    /// An update takes the place of what it updates.
+    public var collapse: String
+    /// Whether it has no banner.
+    public var isSilent = false
+    /// Microseconds since the epoch.
+    public var published: Int64
+
+    init(topic: Topic, message: NtfyMessage) {
+        self.topic = topic
+        eventID = Self.eventID(id: message.id, sequence: message.sequence)
+        collapse = "ntfy:" + message.sequence
+        published = message.time * 1_000_000
+    }
+
+    public static func == (left: NtfyEvent, right: NtfyEvent) -> Bool {
+        left.topic == right.topic && left.title == right.title && left.body == right.body
+            && left.urgency == right.urgency && left.eventID == right.eventID && left.collapse == right.collapse
+            && left.isSilent == right.isSilent && left.published == right.published
+            && left.fields.elementsEqual(right.fields) { $0 == $1 }
+            && left.buttons.elementsEqual(right.buttons) { $0 == $1 }
+    }
+
+    // MARK: Names
+
+    /// An event of a message: its id, and before it the sequence id if the publisher has given one. So a claim is said
+    /// at the server without a table.
+    public static func eventID(id: String, sequence: String) -> String {
+        id == sequence ? id : sequence + "/" + id
+    }
+
+    /// The sequence id that an event was made with.
+    public static func sequence(ofEventID eventID: String) -> String {
+        eventID.firstIndex(of: "/").map { String(eventID[..<$0]) } ?? eventID
+    }
+
+    // MARK: Fields and buttons
+
+    /// The field with the topic at the server.
+    public static let topicField = "ntfy-topic"
+    /// The field with the address that a click opens.
+    public static let clickField = "click"
+    /// The field with the address of the attachment.
+    public static let attachmentField = "attachment-url"
+    /// The field with the actions of the message, in JSON.
+    public static let actionsField = "actions"
+    /// The longest field with actions, in bytes.
+    static let maximumActions = 16 << 10
+    /// The button that opens what a click opens.
+    public static let openKey = "ntfy-open"
+    /// The button that opens the attachment.
+    public static let attachmentKey = "ntfy-attachment"
+
+    private static let actionPrefix = "ntfy-action-"
+
+    /// The button of an action of the message.
+    static func actionKey(_ index: Int) -> String { "\(actionPrefix)\(index)" }
+
+    /// Which action of the message a button is.
+    public static func actionIndex(ofKey key: String) -> Int? {
+        key.hasPrefix(actionPrefix) ? Int(key.dropFirst(actionPrefix.count)).flatMap { $0 >= 0 ? $0 : nil } : nil
+    }
+}

@@ -1,0 +1,259 @@
+package import NotifyText
+public import Routing
+
+extension PushSource {
+    /// What notifyd takes.
+    private static let maximumTitle = 1024
+    private static let maximumBody = 8192
+    /// A name has at most so many bytes.
+    private static let maximumID = 200
+    /// Fields that are taken from a message.
+    private static let maximumFields = 64
+
+    /// Makes an event of a message, unless the rules of the map leave it out.
+    ///
+    /// - Returns: `nil` if it is left out.
+    /// - Throws: `PushError` if that is not possible.
+    public func eventUnlessLeftOut(_ payload: [UInt8]) throws(PushError) -> PushEvent? {
+        let object = map.rules == MapRules() ? nil : try? JSONParser.parse(payload)
+        return map.rules.takes(values(object, String(decoding: payload, as: UTF8.self))) ? try event(of: payload) : nil
+    }
+
+    /// What templates and conditions name.
+    private func values(_ object: JSON?, _ text: String) -> JSON {
+        let members = (object?.members ?? []).filter { !["payload", "endpoint"].contains($0.0) }
+        return .object(members + [("payload", .string(text)), ("endpoint", .string(name))])
+    }
+
+    /// Makes an event of the text that a sender wrote: a JSON object, or plain text.
+    ///
+    /// - Throws: `PushError` if that is not possible.
+    public func event(of payload: [UInt8]) throws(PushError) -> PushEvent {
+        guard !payload.isEmpty else { throw PushError("the message is empty") }
+        guard Encoding.firstFault(in: payload) == nil else { throw PushError("the message is not text in UTF-8") }
+        let text = String(decoding: payload, as: UTF8.self)
+        let object = try object(in: payload)
+        let values = values(object, text)
+
+        let usual = UsualTexts(object, text, name)
+        var title = usual.title
+        var body = usual.body
+        if map.title != nil || map.body != nil {
+            // What one template leaves out is meant to be left out.
+            title = try filled(map.title, values)
+            body = try filled(map.body, values)
+        }
+        guard !title.isWhiteSpace || !body.isWhiteSpace else {
+            throw PushError("neither a title nor a body comes of the message")
+        }
+        return PushEvent(
+            topic: try place(try render(map.below, values) ?? object?["topic"]?.shortText ?? ""),
+            title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
+            urgency: try urgency(object, values),
+            isSilent: map.rules.isSilent(values), collapse: map.rules.collapse(of: values),
+            id: try id(object, values),
+            fields: try fields(object, values))
+    }
+
+    /// `nil` if the message is plain text.
+    private func object(in payload: [UInt8]) throws(PushError) -> JSON? {
+        let needed = map.templates.contains { !$0.names.subtracting(["payload", "endpoint", ""]).isEmpty }
+        let json: JSON?
+        let mistake: String?
+        do {
+            (json, mistake) = (try JSONParser.parse(payload), nil)
+        } catch {
+            (json, mistake) = (nil, error.reason)
+        }
+        if let json, json.members != nil { return json }
+        guard needed else { return nil }
+        let what = mistake.map { "not JSON (\($0))" } ?? "not a JSON object"
+        throw PushError("the message is \(what), and the templates of its [[map]] name members of one")
+    }
+
+    private func render(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String? {
+        do throws(MapError) {
+            return try template?.render(values)
+        } catch {
+            throw PushError("\(error)")
+        }
+    }
+
+    /// What is left of a template. Punctuation alone is nothing.
+    private func filled(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String {
+        guard let template, let text = try render(template, values) else { return "" }
+        return text.saysNothing && !template.names.isEmpty ? "" : text
+    }
+
+    /// What a sender means by another word is not known, so it counts as none. A template should not become one.
+    private func urgency(_ object: JSON?, _ values: JSON) throws(PushError) -> UInt8? {
+        guard let text = try render(map.urgency, values) else {
+            return MessageUrgency.number(of: object?["urgency"]?.shortText ?? "")
+        }
+        let number = MessageUrgency.number(of: text)
+        guard number != nil || text.isWhiteSpace else {
+            let words = MessageUrgency.words.joined(separator: ", ")
+            throw PushError("the template 'urgency' becomes a word that is none; right are \(words), or nothing")
+        }
+        return number
+    }
+
+    /// The topic of the endpoint, or one below it. Nothing that a sender writes leads out of it.
+    private func place(_ below: String) throws(PushError) -> Topic {
+        let segments = below.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
+        // A sender that writes these wants to go somewhere else.
+        guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
+            throw PushError("its topic has . or ..; right is one below \(topic), such as 27/likes")
+        }
+        do throws(TopicError) {
+            return try Topic(([topic.description] + segments).joined(separator: "/"))
+        } catch {
+            throw PushError("its topic is none below \(topic): \(error.reason)")
+        }
+    }
+
+    /// What many messages have in common tells none from the others: then it has no id.
+    private func id(_ object: JSON?, _ values: JSON) throws(PushError) -> String? {
+        let text: String?
+        do throws(MapError) {
+            text = if let template = map.id { try template.renderWhole(values) } else { object?["id"]?.shortText }
+        } catch {
+            throw PushError("\(error)")
+        }
+        guard let id = text, !id.saysNothing else { return nil }
+        guard id.utf8.count <= Self.maximumID else {
+            throw PushError("its id has \(id.utf8.count) bytes; it has at most \(Self.maximumID)")
+        }
+        return id
+    }
+
+    private func fields(_ object: JSON?, _ values: JSON) throws(PushError) -> [JSON.Member] {
+        var fields = object?["fields"]?.members ?? []
+        guard fields.count <= Self.maximumFields else {
+            throw PushError("it has \(fields.count) fields; at most \(Self.maximumFields) are taken")
+        }
+        for field in map.fields {
+            guard let text = try render(field.text, values), !text.isEmpty else { continue }
+            fields.removeAll { $0.0.hasBytes(of: field.name) }
+            fields.append((field.name, .string(text)))
+        }
+        return fields
+    }
+}
+
+/// Title and body of a message, where nothing else is configured.
+struct UsualTexts {
+    var title = ""
+    var body = ""
+
+    /// - Parameters:
+    ///   - object: `nil` for plain text.
+    ///   - text: the whole message.
+    ///   - name: of the endpoint.
+    init(_ object: JSON?, _ text: String, _ name: String) {
+        guard let object else {
+            split(text)
+            return
+        }
+        // Declarative Web Push has the texts one level below.
+        let inner = object["notification"].flatMap { $0.members == nil ? nil : $0 }
+        for source in [object, inner].compactMap(\.self) where title.isEmpty && body.isEmpty {
+            title = source["title"]?.string ?? ""
+            body = source["body"]?.string ?? source["message"]?.string ?? ""
+        }
+        if title.isEmpty { split(body) }
+        if title.isEmpty, body.isEmpty { (title, body) = (name, text) }
+    }
+
+    /// The first line is the title.
+    private mutating func split(_ text: String) {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0.isNewline }
+        title = String(parts.first ?? "")
+        body = parts.count > 1 ? String(parts[1]) : ""
+    }
+}
+
+extension String {
+    fileprivate var isWhiteSpace: Bool { allSatisfy(\.isWhitespace) }
+}
+
+extension JSON {
+    /// A string, or the digits of a number.
+    fileprivate var shortText: String? {
+        switch self {
+        case .string(let text): text
+        case .number(let digits): digits
+        default: nil
+        }
+    }
+}
+
+/// An event made of a push.
+public struct PushEvent: Sendable {
+    public var topic: Topic
+    public var title: String
+    public var body: String
+    /// 0 low, 1 normal, 2 critical; `nil` if the sender does not say.
+    public var urgency: UInt8?
+    /// Whether it has no banner.
+    public var isSilent = false
+    /// It takes the place of the earlier event with the same text.
+    public var collapse: String?
+    /// By which repeats are told that the sender has sent twice; `nil` if it has none.
+    public var id: String?
+    /// Texts, numbers and truth values by name.
+    package var fields: [JSON.Member]
+}
+
+/// Why no event can be made of a push. It holds nothing of its text.
+public struct PushError: Error, Equatable, CustomStringConvertible {
+    public let description: String
+
+    init(_ description: String) { self.description = description }
+}
+
+/// Where pushes of one sender come in.
+public struct PushSource: Equatable, Sendable {
+    /// The name of the endpoint, for people.
+    public var name: String
+    /// Its events are at this topic or below.
+    public var topic: Topic
+    /// What its configuration says.
+    public var map: PushMap
+
+    public init(name: String, topic: Topic, map: PushMap = PushMap()) {
+        self.name = name
+        self.topic = topic
+        self.map = map
+    }
+}
+
+/// How a push becomes an event, where the usual way does not fit; notifyd-unifiedpush.toml(5).
+public struct PushMap: Equatable, Sendable {
+    /// A text for a field of the event.
+    public struct Field: Equatable, Sendable {
+        public var name: String
+        public var text: MessageTemplate
+
+        public init(_ name: String, _ text: MessageTemplate) {
+            self.name = name
+            self.text = text
+        }
+    }
+
+    public var title: MessageTemplate?
+    public var body: MessageTemplate?
+    /// What comes below the topic of the endpoint.
+    public var below: MessageTemplate?
+    public var urgency: MessageTemplate?
+    /// Which messages become events; its own urgency is not used.
+    public var rules = MapRules()
+    /// By which repeats are told that the sender has sent twice.
+    public var id: MessageTemplate?
+    /// Beside those that the message has.
+    public var fields: [Field] = []
+
+    public init() {}
+
+    var templates: [MessageTemplate] { [title, body, below, urgency, id].compactMap(\.self) + fields.map(\.text) }
+}

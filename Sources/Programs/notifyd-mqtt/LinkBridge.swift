@@ -1,0 +1,307 @@
+public import LinkSettings
+import Linking
+import Mosquitto
+public import NotifyBridge
+import NotifyClient
+import Routing
+public import TOMLTables
+
+/// The link between devices over MQTT: `notifyd-mqtt`. It begins when notifyd is there and says which device this is.
+@main
+public final class LinkBridge: Bridge, @unchecked Sendable {
+    // Proof: everything that changes is used on `loop` only.
+
+    public static let name = "mqtt"
+    public static let abstract = "Links the notifyd of several devices over an MQTT broker."
+
+    let settings: LinkSettings
+    let services: BridgeServices
+    var loop: WorkLoop { services.loop }
+    var lines: [LineShell] = []
+    private var maps: MapShell?
+    var device: Device?
+    private var attended: [String] = []
+    private var isDaemonThere = false
+    private var isShowing = false
+    var isStopped = false
+    /// Whether the device has left, or is about to.
+    private var isLeaving = false
+    private var beginning: Task<Void, Never>?
+    /// Ends `run`.
+    private var end: AsyncStream<Void>.Continuation?
+    /// The test that is under way.
+    var testing: RunningTest?
+
+    public static func settings(from table: inout TableReader) -> LinkSettings? { .read(from: &table) }
+
+    public static func mistakes(in settings: LinkSettings, isRunning: Bool) -> [String] {
+        settings.mistakes(isRunning: isRunning)
+    }
+
+    public init(_ settings: LinkSettings, _ services: BridgeServices) {
+        self.settings = settings
+        self.services = services
+        exportMethods()
+    }
+
+    public func run() async throws {
+        let observation = services.daemon.observe([.attention]) { [self] notice in received(notice) }
+        let (end, continuation) = AsyncStream<Void>.makeStream()
+        loop.perform { self.end = continuation }
+        await withTaskCancellationHandler {
+            for await _ in end {}
+        } onCancel: {
+            continuation.finish()
+        }
+        withExtendedLifetime(observation) {}
+        await withCheckedContinuation { continuation in
+            loop.perform {
+                self.isStopped = true
+                for line in self.lines { line.handle(.ending) }
+                self.endLines()
+                continuation.resume()
+            }
+        }
+    }
+
+    public func check() async {
+        await withCheckedContinuation { continuation in loop.perform { continuation.resume() } }
+    }
+
+    // MARK: notifyd
+
+    private func received(_ notice: DaemonNotice) {
+        guard !isStopped, !isLeaving else { return }
+        switch notice {
+        case .appeared:
+            isDaemonThere = true
+            begin()
+        case .vanished:
+            isDaemonThere = false
+            beginning?.cancel()
+            // Who is there opens screens again at the next notifyd.
+            for topic in attended { screenChanged(topic, isAttended: false) }
+            attended = []
+            for line in lines { line.handle(.daemonVanished) }
+            maps?.daemonVanished()
+            if lines.isEmpty { services.status.set(.waiting, "notifyd is not there") }
+        case .attention(let attention):
+            attended.removeAll { $0 == attention.topic }
+            if attention.isAttended { attended.append(attention.topic) }
+            screenChanged(attention.topic, isAttended: attention.isAttended)
+        case .event, .resolved, .removed, .action: break
+        }
+    }
+
+    private func screenChanged(_ topic: String, isAttended: Bool) {
+        guard let prefix = try? TopicPrefix(topic) else { return }
+        for line in lines { line.handle(.screenChanged(prefix, isAttended: isAttended)) }
+    }
+
+    /// Asks notifyd which device this is, and begins the lines, or goes on with them.
+    private func begin() {
+        beginning?.cancel()
+        beginning = loop.task { [self] in
+            var backoff = Backoff(upTo: .seconds(30))
+            while !Task.isCancelled {
+                if let text = await services.daemon.device(), let device = Device(text) {
+                    do {
+                        let prepared = try await prepareLines(of: device)
+                        loop.perform { self.found(device, prepared) }
+                        return
+                    } catch {
+                        services.status.set(.failed, "\(error)")
+                    }
+                } else {
+                    services.status.set(
+                        .waiting, "notifyd does not say which device this is; its journal cannot be read")
+                }
+                await loop.sleep(for: backoff.next())
+            }
+        }
+    }
+
+    private func found(_ device: Device, _ prepared: [Prepared]) {
+        guard isDaemonThere, !isStopped, !isLeaving else { return }
+        if self.device != device || lines.isEmpty {
+            endLines()
+            self.device = device
+            services.status.set(.connecting, "\(settings.server)")
+            lines = prepared.map { prepared in
+                LineShell(
+                    prepared.configuration, prepared.cipher, device: device, settings: settings,
+                    records: prepared.records, services: services, loop: loop
+                ) { [weak self] in
+                    self?.checkTest()
+                    self?.show()
+                }
+            }
+            if let link = prepared.first, !settings.maps.isEmpty {
+                maps = MapShell(settings, cipher: link.cipher, services: services, loop: loop) { [weak self] in
+                    self?.show()
+                }
+            }
+            for line in lines { line.start() }
+            for topic in attended { screenChanged(topic, isAttended: true) }
+        }
+        for line in lines { line.handle(.daemonAppeared) }
+        maps?.daemonAppeared()
+    }
+
+    private func endLines() {
+        for line in lines { line.stop() }
+        lines = []
+        maps?.stop()
+        maps = nil
+        checkTest()
+        beginning?.cancel()
+    }
+
+    // MARK: Leaving
+
+    /// Tells the others on each line.
+    ///
+    /// - Parameter completion: gets whether the brokers have acknowledged it. If not, the lines begin again.
+    func leaveLines(_ completion: @escaping (Bool) -> Void) {
+        guard !isLeaving, !lines.isEmpty, lines.allSatisfy(\.isConnected) else { return completion(false) }
+        isLeaving = true
+        var results: [Bool] = []
+        for line in lines {
+            line.leave { [self] isTold in
+                results.append(isTold)
+                guard results.count == lines.count else { return }
+                let areAllTold = results.allSatisfy { $0 }
+                endLines()
+                if !areAllTold {
+                    isLeaving = false
+                    if isDaemonThere { begin() }
+                }
+                completion(areAllTold)
+            }
+        }
+    }
+
+    /// Without a word to anybody.
+    func stopLines() {
+        isLeaving = true
+        endLines()
+    }
+
+    /// Ends the program.
+    func finish() { end?.finish() }
+
+    // MARK: Lines
+
+    private struct Prepared: Sendable {
+        var configuration: Linking.Configuration
+        var cipher: LineCipher
+        var records: [Record]
+    }
+
+    /// The record that says whose state this is.
+    static let deviceKey = "device"
+    /// The private key of this device on channels.
+    static let signerKey = "signer"
+
+    private func prepareLines(of device: Device) async throws -> [Prepared] {
+        let store = services.store
+        let known = try await store.value(Self.deviceKey).map { String(decoding: $0, as: UTF8.self) }
+        var signer: SigningKey?
+        if settings.lines.contains(where: { $0.channel != nil }) {
+            signer = try await store.value(Self.signerKey).flatMap(SigningKey.init)
+            if signer == nil {
+                let new = SigningKey()
+                try await store.write([.put(Self.signerKey, new.bytes)])
+                signer = new
+            }
+        }
+        var prepared: [Prepared] = []
+        var changes: [RecordChange] = []
+        let isKnown = known == nil || known == device.description
+        let goesOn = isKnown ? true : try await journalGoesOn()
+        for line in settings.lines {
+            let keys = try line.keys.map { credential in
+                guard let key = LineKey(try credential.read()) else { throw credential.noKey }
+                return key
+            }
+            let cipher = LineCipher(own: device, keys: keys, signer: line.channel == nil ? nil : signer)
+            let kind: Linking.Configuration.Kind =
+                line.channel.map { .channel(name: $0, signer: Signer(signer!.description)) } ?? .link
+            // A digest reports the quiet hours of this device; other devices have shown their banners.
+            let skip = line.skip + [DigestTally.topic, DigestTally.awayTopic].map { TopicPrefix($0) }
+            let configuration = Linking.Configuration(
+                kind: kind, name: settings.name, share: line.share, skip: skip, isSealed: cipher.isSealed,
+                tellsScreens: line.tellsScreens, digest: { cipher.digest(of: $0) })
+            let coding = RecordCoding(line: configuration.line)
+            var records: [Record] = []
+            for (key, value) in try await store.all(prefix: coding.prefix) {
+                guard let record = coding.record(key, value) else { continue }
+                if isKnown {
+                    records.append(record)
+                } else if !goesOn {
+                    changes.append(.remove(key))
+                } else if case .line(let line) = record {
+                    records.append(.line(line.reset))
+                    changes.append(coding.change(.line(line.reset)))
+                } else {
+                    records.append(record)
+                }
+            }
+            prepared.append(Prepared(configuration: configuration, cipher: cipher, records: records))
+        }
+        if known != device.description {
+            changes.append(.put(Self.deviceKey, text: device.description))
+            try await store.write(changes)
+        }
+        return prepared
+    }
+
+    /// A device has another name after `notifyctl link reset`, and then its journal goes on; a new journal has a new
+    /// name too, and then nothing that was taken is in it.
+    private func journalGoesOn() async throws -> Bool {
+        let coding = RecordCoding(line: "mqtt")
+        guard let bytes = try await services.store.value(coding.prefix + "line"),
+            case .line(let line) = coding.record(coding.prefix + "line", bytes)
+        else { return false }
+        guard let page = await services.daemon.perform(.changes(after: 0, limit: 1)).changes else {
+            throw BridgeFailure(75, "the journal of notifyd cannot be read")
+        }
+        return page.oldest <= line.seen
+    }
+
+    // MARK: What people see
+
+    /// At most once a second.
+    private func show() {
+        guard !isShowing else { return }
+        isShowing = true
+        loop.perform(after: .milliseconds(20)) { [weak self] in
+            guard let self else { return }
+            showNow()
+            loop.perform(after: .seconds(1)) { [weak self] in
+                guard let self else { return }
+                isShowing = false
+                if !isStopped { showNow() }
+            }
+        }
+    }
+
+    private func showNow() {
+        guard !isStopped, !lines.isEmpty else { return }
+        let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
+        let conditions = lines.map(\.shownCondition) + [maps?.condition].compactMap { $0 }
+        let worst = order.lazy.compactMap { state in
+            let alike = conditions.filter { $0.state == state }
+            return alike.first(where: \.isAlarming) ?? alike.first
+        }.first
+        if let worst { services.status.set(worst.state, worst.detail) }
+        services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.backlog }))
+        if let time = lines.lazy.compactMap(\.roundTrip).first { services.status.setRoundTrip(time) }
+        services.status.setPeers(
+            lines.flatMap(\.peers).map { peer in
+                BridgeStatus.Peer(
+                    device: peer.device.description, name: peer.name, isOnline: peer.isOnline, seen: peer.seen,
+                    behind: peer.isBehind ? 1 : 0)
+            })
+    }
+}
