@@ -112,7 +112,7 @@ extension EventState {
     func write(by insertion: Statement, _ writer: inout RecordWriter) throws {
         writer.removeAll()
         LogRecord(.event(self)).writeSealed(to: &writer)
-        // An array of database values would be slower: GRDB asks each for its value by a key path that it makes anew.
+        // An array of database values would be slower: for each of them GRDB makes a key path.
         try insertion.execute(arguments: StatementArguments(columns + [Data(writer.bytes)]))
     }
 
