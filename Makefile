@@ -361,6 +361,14 @@ bench-desktop: ## What notifyd-desktop costs programs; writes docs/benchmarks.md
 	$(call products,notifyd notifyd-desktop,$(RELEASE))
 	/usr/bin/python3 Benchmarks/report/programs.py $(QUICK)
 
+bench-peers: ## notifyd beside mosquitto, NATS, Redis and a script; writes docs/benchmarks.md, or QUICK=--quick prints
+	.ci/packages build bench-peers
+	$(call products,notifyd,$(RELEASE))
+	mkdir -p .build/peers
+	$(CC) -std=gnu11 -O2 -Wall -Wextra -Wno-unused-parameter -o .build/peers/peers Benchmarks/peers/peers.c \
+	    $$(pkg-config --cflags --libs libsystemd libmosquitto hiredis) -lnats
+	/usr/bin/python3 Benchmarks/report/peers.py $(QUICK)
+
 bench-push: ## How long a push of UnifiedPush takes; prints milliseconds and MiB
 	.ci/packages build test
 	$(call products,notifyd notifyd-unifiedpush notifyd-desktop,$(RELEASE))
