@@ -21,6 +21,7 @@ struct Bench {
     }
 
     mutating func setDevice(_ name: String) { router.device = name }
+    mutating func forgetGone() { router.forgetGone() }
 
     @discardableResult
     mutating func take(_ call: Call, reading reader: some EventReader = NoEvents()) -> [Effect] {

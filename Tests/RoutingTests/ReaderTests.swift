@@ -109,4 +109,22 @@ struct ReaderTests {
         router = bench.router
         #expect(calls.map { router.isCold($0) } == [false, true, true])
     }
+
+    @Test mutating func anEventWhoseBannerIsGoneCanLeaveMemoryAndIsRetractedByALateClaim() {
+        bench = Bench()
+        bench.take(.server(.ready))
+        for number in 1...3 as ClosedRange<UInt32> {
+            bench.publish("/post/\(number)")
+            bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(number)))
+        }
+        bench.take(.bannerClosed(BannerID(1), .other))
+        bench.take(.claimed(EventID(3), by: ":1.2"))
+        bench.forgetGone()
+        #expect([1, 2, 3].map { bench.router.remembers(EventID($0)) } == [false, true, false])
+        let effects = bench.take(
+            .claimed(EventID(1), by: ":1.2"), reading: Self.stored(.shown(nil, isShared: false)))
+        #expect(effects.outcomes == [EventID(1): .retracted])
+        #expect(bench.take(.bannerClosed(BannerID(2), .dismissed)).outcomes == [EventID(2): .dismissed])
+        #expect(bench.router.rememberedEvents == 0)
+    }
 }

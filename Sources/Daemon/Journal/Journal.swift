@@ -308,6 +308,11 @@ public final class Journal {
         isReadOnly = false
     }
 
+    /// Drops the pages of the index that SQLite keeps to read them faster.
+    public func releaseMemory() {
+        queue?.inDatabase { db in _ = sqlite3_db_release_memory(db.sqliteConnection) }
+    }
+
     /// Stops writing until `reopen`. The journal can still be read.
     public func stopWriting() { failure = failure ?? .other("writing was stopped") }
 

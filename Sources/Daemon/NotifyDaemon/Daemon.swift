@@ -197,7 +197,7 @@ final class Daemon {
             case .resolve(let id, let topic, let resolution):
                 let program = program(of: resolution.claimant, claiming: id)
                 storage.append(records.record(id, resolution, by: program, clock))
-                if storage.isTurnLong, !takesPlace { storage.commitEarly() }
+                if storage.isTurnLong, !takesPlace { storage.commitPending() }
                 // Where its successor is refused, a replaced event keeps its place.
                 let needed = resolution.successor ?? id
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
@@ -276,8 +276,8 @@ final class Daemon {
         let tables = recordTables()
         let refused = storage.commit()
         announceDegradation()
-        if storage.takeWasTurnLong() { jobs.memory.request(at: host.now.instant + .seconds(1)) }
         let items = outbox.takeAll()
+        jobs.memory.noteTurn(sending: items.count, at: host.now.instant)
         deliver(items, refusing: Set(refused))
         keepUnwritten(tables)
         announceQuiet()
@@ -306,6 +306,15 @@ final class Daemon {
         guard newest != news.announcedChange else { return }
         news.announcedChange = newest
         host.changesCommitted()
+    }
+
+    /// Gives back what the daemon can do without for a while: events whose banners are gone, pages of the index, free
+    /// memory and code.
+    func releaseMemory() {
+        // Otherwise a late claim would not find them.
+        if storage.isWritable { router.forgetGone() }
+        storage.journal?.releaseMemory()
+        host.releaseMemory()
     }
 
     /// - Parameter refused: events that could not be stored. Their publishers get an error; nothing is announced.

@@ -42,7 +42,7 @@ protocol Host: AnyObject {
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup
     /// Whose limits count for a connection; see `ProgramDirectory.owner`.
     func owner(of caller: String) -> String
-    /// Returns free memory to the system.
+    /// Returns free memory and code to the system.
     func releaseMemory()
     /// Calls `Daemon.journalNamesChanged` from now on whenever a name in the state directory changes.
     func watchNames(in directory: String)

@@ -48,7 +48,6 @@ final class SystemHost: Host {
     private var nameChanges: EventSource?
     /// Only where there are schedules.
     private var zoneChanges: EventSource?
-    private var isCodeReleased = false
 
     init(codec: BusCodec, logger: Logger) throws(SystemdError) {
         let (loop, reports, bus) = (try EventLoop(), Reports(), codec.bus)
@@ -173,9 +172,6 @@ final class SystemHost: Host {
     func owner(of caller: String) -> String { programs.owner(of: caller) }
     func releaseMemory() {
         Memory.release()
-        // Only the start runs so much that is not needed again. Later, what is released would be mapped again.
-        guard !isCodeReleased else { return }
-        isCodeReleased = true
         Memory.releaseCode()
     }
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {

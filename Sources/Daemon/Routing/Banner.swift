@@ -293,7 +293,9 @@ struct Banners {
 
     // MARK: Closed and restored banners
 
-    /// A banner that the server closed a moment ago.
+    /// Banners that the server closed a moment ago.
+    var closedCount: Int { closed.count }
+    /// One of them.
     func closed(_ id: BannerID) -> ClosedBanner? { closed[id] }
     mutating func keepClosed(_ id: BannerID, _ banner: ClosedBanner) { closed[id] = banner }
     mutating func takeClosed(_ id: BannerID) -> ClosedBanner? { closed.removeValue(forKey: id) }

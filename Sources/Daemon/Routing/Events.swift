@@ -136,6 +136,14 @@ struct Events {
         retractableBytes -= retractable.remove(at: index).bytes
     }
 
+    /// Takes those out whose banners have disappeared, oldest first.
+    fileprivate mutating func takeGone() -> [EventID] {
+        let entries = retractable.filter { tracked.contains($0.id) }
+        retractable = Deque(entries.filter { if case .gone? = tracked[$0.id]?.place { false } else { true } })
+        retractableBytes = retractable.reduce(0) { $0 + $1.bytes }
+        return entries.map(\.id).filter { if case .gone? = tracked[$0]?.place { true } else { false } }
+    }
+
     /// The oldest one beyond the limits; each is returned once.
     mutating func takeOldest(beyond limits: Limits) -> EventID? {
         guard !hasRoom(for: 0, bytes: 0, limits: limits), let oldest = retractable.popFirst() else { return nil }
@@ -234,6 +242,13 @@ extension Router {
         if tracked.isSnoozed { quietPeriods.snoozes.end(id) }
         names.remove(tracked.event)
         return tracked
+    }
+
+    /// Forgets the shown events whose banners have disappeared. A late claim finds them in the journal.
+    public mutating func forgetGone() {
+        // The button that has closed a banner may be reported only now.
+        guard banners.closedCount == 0 else { return }
+        for id in events.takeGone() { _ = forget(existing: id) }
     }
 
     /// Changes the place of an event.

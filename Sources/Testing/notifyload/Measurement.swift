@@ -79,6 +79,10 @@ func measure(daemon program: String, seconds: Double, waits: Double, _ around: L
         measurement.note("late", Double(tally.late))
         measurement.note("unfinished", Double(tally.sent - tally.finished))
         if let error = tally.firstError { complain("\(tally.failed) calls failed, the first one so: \(error)") }
+        if around.rest > 0 {
+            try await Task.sleep(for: .seconds(around.rest))
+            measurement.note("rest_mib", processes.daemon.memory)
+        }
         if waits > 0 {
             try await measurement.noteWaitsBesideServers(for: .seconds(waits), on: bus)
             // Last, because the flood goes on after its measurement.

@@ -52,6 +52,9 @@ struct LoadOptions: ParsableArguments {
     @Option(help: "Decided events in the journal, from before the daemon started.")
     var history = 0
 
+    @Option(help: "Seconds after the two loads until the memory is measured again; 0 for not again.")
+    var rest = 0.0
+
     @Option(help: "Bytes of body, and beyond 8 KiB of a field, of each event; at most 64,000.")
     var payload = 40
 }

@@ -154,6 +154,8 @@ final class SimulatedStore: EventStore {
 
     func stopWriting() { isOpen = false }
 
+    func releaseMemory() {}
+
     func close() {
         isOpen = false
         isReadable = false

@@ -58,4 +58,24 @@ struct JobTests {
         bus.takeAll()
         #expect(bus.daemon.jobs.marks.marked == 10)
     }
+
+    @Test func memoryIsGivenBackOnceThereIsLittleToDo() {
+        let bus = SlowBus()
+        // After the start.
+        bus.takeAll()
+        #expect(bus.machine.releases == 1 && bus.machine.jobTimer == nil)
+        bus.publish(title: "", body: "")
+        bus.endTurn()
+        #expect(bus.machine.jobTimer == bus.machine.now.instant + MemoryRelease.interval)
+        bus.takeAll()
+        #expect(bus.machine.releases == 2 && bus.machine.jobTimer == nil)
+        for _ in 1...MemoryRelease.busy {
+            bus.publish(title: "", body: "")
+            bus.endTurn()
+        }
+        bus.takeAll()
+        #expect(bus.machine.releases == 2)
+        bus.takeAll()
+        #expect(bus.machine.releases == 3 && bus.machine.jobTimer == nil)
+    }
 }

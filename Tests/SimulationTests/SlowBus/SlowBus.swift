@@ -235,6 +235,8 @@ final class SlowMachine: Host {
     fileprivate(set) var now = Now(instant: Instant(microseconds: 1_000_000), uptime: Uptime(microseconds: 1_000_000))
     /// When the daemon wants to look again whether there is room.
     fileprivate(set) var jobTimer: Instant?
+    /// How often memory was given back.
+    private(set) var releases = 0
     fileprivate var windowTimer: Instant?
     fileprivate var isTurnOpen = false
     /// What the notification server was asked to show, while there is one.
@@ -283,7 +285,7 @@ final class SlowMachine: Host {
     func device(of seed: String) -> String { seed }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { .none }
     func owner(of caller: String) -> String { caller }
-    func releaseMemory() {}
+    func releaseMemory() { releases += 1 }
     func changesCommitted() {}
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {}
     func run(_ action: String, of event: Event, token: String?) -> Refusal? { nil }

@@ -100,7 +100,7 @@ extension Daemon {
         guard let program, !ids.isEmpty else { return }
         for id in ids {
             storage.append(.named(claimant, program, id))
-            if storage.isTurnLong { storage.commitEarly() }
+            if storage.isTurnLong { storage.commitPending() }
         }
         host.endTurnWhenIdle()
     }

@@ -25,6 +25,7 @@ protocol EventStore: AnyObject {
     func beginIntegrityCheck() throws(JournalError) -> String
     func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError)
     func probe() throws(JournalError)
+    func releaseMemory()
 
     func advance(to reading: ClockReading)
     var isRetentionDue: Bool { get }

@@ -40,8 +40,6 @@ final class Storage {
     private var pendingBytes = 0
     /// The events of this turn that could not be stored.
     private var refusedInTurn: Set<EventID> = []
-    /// Whether this turn had more records than a transaction.
-    private var wasTurnLong = false
     private(set) var backlog = Backlog()
     private(set) var lostOutcomes: UInt64 = 0
     /// Retries after failures.
@@ -145,21 +143,10 @@ final class Storage {
         return refusedInTurn.sorted()
     }
 
-    /// Commits the entries of a long turn before its end, so that they take little memory. Nothing of the turn has been
-    /// sent, and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether it was
-    /// refused.
-    func commitEarly() {
-        wasTurnLong = true
-        commitPending()
-    }
-
-    /// Whether a turn was long since the last call.
-    func takeWasTurnLong() -> Bool {
-        defer { wasTurnLong = false }
-        return wasTurnLong
-    }
-
-    private func commitPending() {
+    /// Commits what there is of the turn. A long one does so before its end, to take little memory: nothing of the turn
+    /// has been sent, and an entry that depends on an event comes after it, so that `keepInMemory` finds out whether
+    /// it was refused.
+    func commitPending() {
         guard !pending.isEmpty else { return }
         let records = pending
         (pending, pendingBytes) = ([], 0)
