@@ -23,13 +23,6 @@ struct DoctorCheckTests {
             "Give its sender the new one, if you have not: notifyctl push-endpoint show post. This is told for a week."
         #expect(findings(99 * day).first?.advice == advice)
         #expect(findings(0, isActivatable: false).first?.state.contains("cannot start notifyd-unifiedpush") == true)
-        let several = ["State": "failed", "Detail": "there are several distributors: a, b"] as [String: Value]
-        let bridge = BridgeCheck(bridges: [BridgeInfo(name: "unifiedpush", several)]).findings.first
-        #expect(bridge?.advice?.contains("~/.config/notifyd/unifiedpush.toml") == true)
-        // No restart brings a distributor.
-        let waiting = ["State": "waiting", "Detail": "post: there is no distributor of UnifiedPush"] as [String: Value]
-        let waitingBridge = BridgeCheck(bridges: [BridgeInfo(name: "unifiedpush", waiting)]).findings.first
-        #expect(waitingBridge?.advice?.contains("nothing has to be restarted") == true)
     }
 
     // MARK: The unit
@@ -214,22 +207,6 @@ struct DoctorCheckTests {
         let absent = findings(device("phone", online: false, seen: 90 * day))
         #expect(absent.map(\.state) == ["phone was not heard for 10 days"])
         #expect(absent.first?.advice?.contains("notifyctl link forget phone") == true)
-        let shared = BridgeCheck(
-            bridges: [
-                BridgeInfo(
-                    name: "mqtt",
-                    ["State": "failed", "Detail": "two machines share one device; \"notifyctl link reset\" on each"])
-            ]
-        ).findings
-        #expect(shared.first?.level == .problem && shared.first?.advice?.contains("notifyctl link reset") == true)
-        let token = BridgeCheck(
-            bridges: [
-                BridgeInfo(
-                    name: "ntfy",
-                    ["State": "failed", "Detail": "ntfy.sh: it does not let us in; the token or the password is wrong"])
-            ]
-        ).findings
-        #expect(token.first?.advice?.contains("~/.config/notifyd/ntfy.toml") == true)
     }
 
     @Test func aBridgeThatShouldRunIsMissedAndItsProblemsAreTold() {
@@ -245,22 +222,24 @@ struct DoctorCheckTests {
         let bad = finding { $0.failure = UnitFailure(unit: "notifyd-ntfy", exitStatus: 78) }
         #expect(bad?.level == .problem && bad?.advice?.contains("--check-config says") == true)
         let problem = Value.structure(["ntfy.sh: it does not allow this user to read \"a\"", "Allow it at the server."])
-        let bridge = BridgeInfo(
+        var bridge = BridgeInfo(
             name: "ntfy",
             ["State": "connected", "Detail": "ntfy.sh", "Problems": .array([problem], of: problem.type)])
+        bridge.diagnosis = bridge.problems
         #expect(BridgeCheck(bridges: [bridge]).findings.map(\.level) == [.ok, .warning])
         #expect(BridgeCheck(bridges: [bridge]).findings.last?.advice == "Allow it at the server.")
         #expect(bridge.fullWords == "connected (ntfy.sh); ntfy.sh: it does not allow this user to read \"a\"")
         // What the detail says is not repeated.
         let page = "ntfy.sh: it answers with a page; is 'url' a server of ntfy?"
         for state in ["connecting", "waiting", "failed"] {
-            let wrong = BridgeInfo(
+            var wrong = BridgeInfo(
                 name: "ntfy",
                 [
                     "State": .string(state), "Detail": .string(page),
                     "Problems": .array([.structure([.string(page), "Correct 'url'."])], of: problem.type),
                 ])
             #expect(wrong.fullWords == "\(state) (\(page))")
+            wrong.diagnosis = [(wrong.words, "Correct 'url'.")]
             #expect(BridgeCheck(bridges: [wrong]).findings.map(\.advice) == ["Correct 'url'."])
         }
     }

@@ -153,7 +153,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             logger.critical("The state was damaged; it was set aside, and begins again", metadata: ["file": "\(file)"])
             status.setBegunAnew(file, of: Program.name)
         }
-        object.export(LetterMethods(store: store).interface)
+        object.export(BridgeMethods(store: store, status: status, name: Program.name).interface)
         let services = BridgeServices(
             daemon: daemon, store: store, status: status, logger: logger, address: address, object: object)
         logger.info(

@@ -54,6 +54,8 @@ public final class BridgeStatus: Sendable {
     private struct Values {
         var state = State.connecting
         var detail = ""
+        /// What is to be done about the state; `nil`: what is usual.
+        var advice: String?
         var since: Int64
         var backlog: UInt64 = 0
         var deadLetters: UInt64 = 0
@@ -108,11 +110,13 @@ public final class BridgeStatus: Sendable {
     /// - Parameters:
     ///   - state: what it is doing.
     ///   - detail: a sentence for people: where it is connected to, or what is wrong and what would be right. No
-    ///   secret, and nothing
-    ///     of events.
-    public func set(_ state: State, _ detail: String = "") {
+    ///     secret, and nothing of events.
+    ///   - advice: what to do if it waits or has failed, for `notifyctl doctor`. Without it, that is to look into the
+    ///     log of a bridge that has failed, and to leave alone one that waits, because it tries again.
+    public func set(_ state: State, _ detail: String = "", advice: String? = nil) {
         let now = clock()
         values.withLock { values in
+            values.advice = advice
             guard values.state != state || values.detail != detail else { return }
             if values.state != state {
                 values.since = now
@@ -180,6 +184,47 @@ public final class BridgeStatus: Sendable {
             values.announcement = loop.perform(after: delay) { [weak self] in
                 self?.values.withLock { Self.announce(&$0) }
             }
+        }
+    }
+
+    // MARK: What is wrong
+
+    /// The advice for what goes on without the user, as soon as something else is there.
+    package static let goesOn = "It goes on by itself when that is done; nothing has to be restarted."
+
+    /// The advice for a mistake in a file that the configuration names.
+    package static func correction(of name: String) -> String {
+        "Put that right, then: notifyd-\(name) --check-config && systemctl --user restart notifyd-\(name)"
+    }
+
+    /// What is wrong, for `Diagnose`: its state, and what to do. The first one is about the state of the bridge, if it
+    /// waits or has failed, or if its detail names a problem.
+    func diagnosis(of name: String) -> [Problem] {
+        values.withLock { values in
+            let problems = Self.problems(values)
+            let named = Set(problems.filter { values.detail.contains($0.reason) }.map(\.advice))
+            var advice = named.isEmpty ? values.advice : named.sorted().joined(separator: " ")
+            switch values.state {
+            case .connecting, .connected: if named.isEmpty { advice = nil }
+            case .waiting:
+                advice =
+                    advice ?? "It tries again by itself. To try now: systemctl --user restart notifyd-\(name)"
+            case .failed: advice = advice ?? "Its log says more: journalctl --user -u notifyd-\(name) -n 20"
+            }
+            var diagnosis: [Problem] = []
+            if let advice {
+                let words = values.detail.isEmpty ? values.state.rawValue : "\(values.state) (\(values.detail))"
+                diagnosis.append(Problem(words, advice))
+            }
+            diagnosis += problems.filter { !values.detail.contains($0.reason) }
+            if values.deadLetters > 0 {
+                let letters = values.deadLetters == 1 ? "1 dead letter" : "\(values.deadLetters) dead letters"
+                diagnosis.append(
+                    Problem(
+                        "\(letters): what it could not deliver, and never will",
+                        "“notifyctl bridges \(name) --dead-letters” says why; “--forget” instead deletes them."))
+            }
+            return diagnosis
         }
     }
 

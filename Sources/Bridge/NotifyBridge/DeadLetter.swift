@@ -299,8 +299,11 @@ struct LetterTimeout: Sendable {
 }
 
 /// The methods of `org.notifyd.Bridge1`, which every bridge has.
-struct LetterMethods: Sendable {
+struct BridgeMethods: Sendable {
     let store: BridgeStore
+    let status: BridgeStatus
+    /// Such as `mqtt`.
+    let name: String
 
     /// So many letters are listed, the newest ones.
     private static let maximum = 1000
@@ -321,6 +324,14 @@ struct LetterMethods: Sendable {
                             "A topic begins with / and does not end with one; / stands for every topic.")
                     }
                     return [.uint64(UInt64(try await store.forgetLetters(below: topic)))]
+                },
+                BridgeMethod("Diagnose", out: [("problems", "a(sss)")]) { [status, name] _ in
+                    let rows = status.diagnosis(of: name).map { problem in
+                        Value.structure([
+                            .string("bridge \(name)"), .string(problem.reason), .string(problem.advice),
+                        ])
+                    }
+                    return [.array(rows, of: .structure([.string, .string, .string]))]
                 },
             ])
     }

@@ -84,11 +84,21 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     package var kind: Kind
     /// What was wrong, in words and without secrets.
     package var description: String
+    /// What to do about it, where that is known.
+    package var advice: String?
 
-    init(_ kind: Kind, _ description: String) {
+    init(_ kind: Kind, _ description: String, advice: String? = nil) {
         self.kind = kind
         self.description = description
+        self.advice = advice
     }
+
+    private static let file = "~/.config/notifyd/mqtt.toml"
+    private static let password =
+        "Correct 'user', or the password where 'password' in \(file) says it is; it is read before each attempt, but a "
+        + "credential of the unit only when that starts: systemctl --user restart notifyd-mqtt"
+    private static let accessList =
+        "Have the broker allow it; notifyd-mqtt(8), “Access list”, has the lines for mosquitto."
 
     /// MQTT 5: "packet too large".
     static let tooLong: Int32 = 0x95
@@ -108,10 +118,13 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
         let isOld = version == .v311
         switch code {
         case 0x86 where !isOld, 4 where isOld:
-            self.init(.refused, "the broker does not accept user name and password of \(who)")
+            self.init(
+                .refused, "the broker does not accept user name and password of \(who)", advice: Self.password)
         case 0x87 where !isOld, 5 where isOld:
             // Some brokers say this of a wrong password too.
-            self.init(.refused, "the broker does not let \(who) in: the password or the permissions are not right")
+            self.init(
+                .refused, "the broker does not let \(who) in: the password or the permissions are not right",
+                advice: Self.password)
         case 0x85 where !isOld, 2 where isOld: self.init(.refused, "the broker does not accept the client id")
         case 0x8A where !isOld: self.init(.refused, "the broker has banned this client")
         case 0x84 where !isOld, 1 where isOld:
@@ -144,16 +157,51 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
 
     /// A subscription that was refused.
     init(noReading topic: String) {
-        self.init(.refused, "the broker's access list does not allow to read \"\(topic)\"")
+        self.init(
+            .refused, "the broker's access list does not allow to read \"\(topic)\"", advice: Self.accessList)
     }
 
     /// A message that was refused. MQTT 5 section 3.4.2.1.
     init(noWriting topic: String, code: Int32) {
         switch code {
-        case 0x87: self.init(.refused, "the broker's access list does not allow to write \"\(topic)\"")
+        case 0x87:
+            self.init(
+                .refused, "the broker's access list does not allow to write \"\(topic)\"", advice: Self.accessList)
         case 0x97: self.init(.unavailable, "a quota of the broker is used up")
         default: self.init(.unavailable, "the broker refuses a message for \"\(topic)\" with code \(code)")
         }
+    }
+
+    /// The certificate of the broker is for another name.
+    init(foreignCertificateAt address: Broker.Address) {
+        self.init(
+            .refused, "the certificate of the broker is not for \(address)",
+            advice:
+                "Write the name that is in the certificate into 'server' of \(Self.file), or have the broker get one "
+                + "for this name.")
+    }
+
+    /// OpenSSL does not accept the certificate of the broker.
+    ///
+    /// - Parameters:
+    ///   - result: a number of its x509_vfy.h.
+    ///   - reason: what it says of it.
+    init(badCertificate result: Int, _ reason: String) {
+        // X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, _SELF_SIGNED_CERT_IN_CHAIN, _UNABLE_TO_GET_ISSUER_CERT_LOCALLY and
+        // _UNABLE_TO_VERIFY_LEAF_SIGNATURE.
+        let isAuthorityUnknown = (18...21).contains(result)
+        // _CERT_NOT_YET_VALID and _CERT_HAS_EXPIRED.
+        let isOutOfTime = (9...10).contains(result)
+        self.init(
+            .refused,
+            "the certificate of the broker is not accepted: \(reason)"
+                + (isAuthorityUnknown
+                    ? "; if it is signed by your own authority, name its file: 'authorities' in [link] of mqtt.toml, or "
+                        + "--authorities of \"notifyctl link init\" and \"join\"" : ""),
+            advice: isOutOfTime
+                ? "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
+                : "If an authority of your own has signed it, name its file in \(Self.file): authorities = "
+                    + "\"/path/ca.pem\". Otherwise the broker needs another one.")
     }
 }
 

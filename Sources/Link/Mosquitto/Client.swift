@@ -12,7 +12,7 @@ final class Client: @unchecked Sendable {
     private let options: ConnectionOptions
     private let version: ProtocolVersion
     /// What OpenSSL has said last.
-    private var problem: String?
+    private var problem: ConnectionEnd?
 
     /// Once, before anything else.
     static func initializeLibrary() { _ = isInitialized }
@@ -58,7 +58,12 @@ final class Client: @unchecked Sendable {
         // Without a path, certificates of the system are not found again after a reconnection: mosquitto #2288.
         let systemFolder = "/etc/ssl/certs"
         for file in [tls.authorities, tls.certificate?.chain, tls.certificate?.key].compactMap(\.self) {
-            if let mistake = NamedFile.mistake(at: file) { throw ConnectionEnd(.refused, mistake) }
+            if let mistake = NamedFile.mistake(at: file) {
+                throw ConnectionEnd(
+                    .refused, mistake,
+                    advice: "Put that right, then: notifyd-mqtt --check-config && systemctl --user restart notifyd-mqtt"
+                )
+            }
         }
         let result = mosquitto_tls_set(
             pointer, tls.authorities, tls.authorities == nil ? systemFolder : nil, tls.certificate?.chain,
@@ -183,7 +188,9 @@ final class Client: @unchecked Sendable {
             // A broker that wants a certificate says so after it was greeted, and resets the connection at once.
             return explain(
                 ConnectionEnd(
-                    .unavailable, "the broker has ended the TLS connection; it may want a certificate of this device"))
+                    .unavailable, "the broker has ended the TLS connection; it may want a certificate of this device",
+                    advice: "If it does, name its file in ~/.config/notifyd/mqtt.toml; notifyd-mqtt.toml(5), "
+                        + "“certificate”."))
         case MOSQ_ERR_ERRNO:
             return explain(
                 ConnectionEnd(.unavailable, "\(place) cannot be reached: \(String(cString: strerror(number)))"))
@@ -198,15 +205,14 @@ final class Client: @unchecked Sendable {
 
     /// With what OpenSSL has said, if it has.
     func explain(_ end: ConnectionEnd) -> ConnectionEnd {
-        guard let problem else { return end }
-        return ConnectionEnd(.refused, problem)
+        problem ?? end
     }
 
     /// A line of libmosquitto's log. While it is written, the reason is still there.
     fileprivate func logged(_ line: String) {
         guard problem == nil else { return }
         if line.contains("host name verification failed") {
-            problem = "the certificate of the broker is not for \(options.broker.address)"
+            problem = ConnectionEnd(foreignCertificateAt: options.broker.address)
             return
         }
         guard line.contains("OpenSSL Error"), let session = mosquitto_ssl_get(pointer) else { return }
@@ -217,21 +223,13 @@ final class Client: @unchecked Sendable {
             // The broker was killed, or the network is gone.
             guard !reason.contains("unexpected eof") else { return }
             let isPlain = reason.contains("wrong version number")
-            problem = isPlain ? "TLS is not spoken at \(options.broker.address)" : "TLS: \(reason)"
+            problem = ConnectionEnd(
+                .refused, isPlain ? "TLS is not spoken at \(options.broker.address)" : "TLS: \(reason)")
             return
         }
-        problem =
-            "the certificate of the broker is not accepted: \(String(cString: X509_verify_cert_error_string(result)))"
-        if Self.unknownAuthority.contains(result) {
-            problem! +=
-                "; if it is signed by your own authority, name its file: 'authorities' in [link] of mqtt.toml, or "
-                + "--authorities of \"notifyctl link init\" and \"join\""
-        }
+        problem = ConnectionEnd(
+            badCertificate: result, String(cString: X509_verify_cert_error_string(result)))
     }
-
-    /// `X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT`, `_SELF_SIGNED_CERT_IN_CHAIN`, `_UNABLE_TO_GET_ISSUER_CERT_LOCALLY` and
-    /// `_UNABLE_TO_VERIFY_LEAF_SIGNATURE` of OpenSSL's x509_vfy.h.
-    private static let unknownAuthority = [18, 19, 20, 21]
 
     // MARK: Callbacks
 

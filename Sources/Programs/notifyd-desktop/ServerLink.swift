@@ -142,7 +142,8 @@ final class ServerLink: @unchecked Sendable {
             } catch {
                 guard bus.isOpen, !Task.isCancelled else { throw error }
                 services.logger.warning("The notification server cannot be followed", metadata: ["error": "\(error)"])
-                services.status.set(.waiting, "notifications cannot be seen: \(error.message)")
+                services.status.set(
+                    .waiting, "notifications cannot be seen: \(error.message)", advice: BridgeStatus.goesOn)
                 services.loop.perform(after: .seconds(1)) { [change] in change.yield() }
             }
         }
@@ -176,7 +177,7 @@ final class ServerLink: @unchecked Sendable {
         isKnown = !owner.isEmpty && owner == server
         if isKnown { onSight(.known) }
         if owner.isEmpty {
-            services.status.set(.waiting, "there is no notification server")
+            services.status.set(.waiting, "there is no notification server", advice: BridgeStatus.goesOn)
         } else {
             services.status.set(.connected, "\(title.isEmpty ? "a notification server" : title), by a \(way)")
         }

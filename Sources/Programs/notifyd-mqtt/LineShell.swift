@@ -21,6 +21,8 @@ final class LineShell: @unchecked Sendable {
     struct Condition: Equatable {
         var state = BridgeStatus.State.connecting
         var detail = ""
+        /// What to do about it; `nil`: what is usual.
+        var advice: String?
         /// Whether people should look at it although it is connected.
         var isAlarming = false
     }
@@ -261,16 +263,19 @@ final class LineShell: @unchecked Sendable {
     }
 
     private func fail(_ failure: LinkFailure) {
-        show(.failed, "\(failure)")
+        show(
+            .failed, "\(failure)",
+            "On each machine that has this device: notifyctl link reset. What was said before keeps its names.")
         hasFailed = true
         services.logger.error(
             "The line has failed", metadata: ["line": "\(configuration.line)", "error": "\(failure)"])
     }
 
     /// What has failed stays so.
-    private func show(_ state: BridgeStatus.State, _ detail: String) {
+    private func show(_ state: BridgeStatus.State, _ detail: String, _ advice: String? = nil) {
         guard !hasFailed else { return }
-        condition = Condition(state: state, detail: isChannel ? "\(configuration.line): \(detail)" : detail)
+        condition = Condition(
+            state: state, detail: isChannel ? "\(configuration.line): \(detail)" : detail, advice: advice)
         onChange()
     }
 
@@ -283,7 +288,7 @@ final class LineShell: @unchecked Sendable {
             options = try connectionOptions(address, will)
             lastOptions = options
         } catch {
-            show(.failed, "\(error)")
+            show(.failed, "\(error)", BridgeStatus.correction(of: LinkBridge.name))
             return tryAgain()
         }
         if condition.state == .connected { show(.connecting, "\(settings.server)") }
@@ -408,14 +413,14 @@ final class LineShell: @unchecked Sendable {
         }
         let reason = complaint ?? end.description
         let state: BridgeStatus.State = end.kind == .refused || complaint != nil ? .failed : .waiting
-        complaint = nil
         if !hasFailed, condition.state != state || !condition.detail.hasSuffix(reason) {
             isAbsenceLogged = true
             services.logger.notice(
                 "The broker is not connected",
                 metadata: ["line": "\(configuration.line)", "broker": "\(settings.server)", "reason": "\(reason)"])
         }
-        show(state, reason)
+        show(state, reason, complaint == nil ? end.advice : nil)
+        complaint = nil
         tryAgain()
     }
 

@@ -110,7 +110,9 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
                         loop.perform { self.found(device, prepared) }
                         return
                     } catch {
-                        services.status.set(.failed, "\(error)")
+                        services.status.set(
+                            .failed, "\(error)",
+                            advice: error is CredentialError ? BridgeStatus.correction(of: Self.name) : nil)
                     }
                 } else {
                     services.status.set(
@@ -294,7 +296,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             let alike = conditions.filter { $0.state == state }
             return alike.first(where: \.isAlarming) ?? alike.first
         }.first
-        if let worst { services.status.set(worst.state, worst.detail) }
+        if let worst { services.status.set(worst.state, worst.detail, advice: worst.advice) }
         services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.backlog }))
         if let time = lines.lazy.compactMap(\.roundTrip).first { services.status.setRoundTrip(time) }
         services.status.setPeers(

@@ -93,7 +93,7 @@ final class MapShell: @unchecked Sendable {
                 broker: try settings.broker(), client: client,
                 subscriptions: settings.maps.subscriptions)
         } catch {
-            show(.failed, "\(error)")
+            show(.failed, "\(error)", BridgeStatus.correction(of: LinkBridge.name))
             return tryAgain()
         }
         options.version = version
@@ -129,7 +129,7 @@ final class MapShell: @unchecked Sendable {
         }
         connectedAt = nil
         guard !isStopped, isDaemonThere else { return }
-        show(end.kind == .refused ? .failed : .waiting, end.description)
+        show(end.kind == .refused ? .failed : .waiting, end.description, end.advice)
         tryAgain()
     }
 
@@ -138,9 +138,9 @@ final class MapShell: @unchecked Sendable {
         retry = loop.perform(after: backoff.next()) { [weak self] in self?.connect() }
     }
 
-    private func show(_ state: BridgeStatus.State, _ detail: String) {
+    private func show(_ state: BridgeStatus.State, _ detail: String, _ advice: String? = nil) {
         guard condition.state != state || condition.detail != "maps: \(detail)" else { return }
-        condition = LineShell.Condition(state: state, detail: "maps: \(detail)")
+        condition = LineShell.Condition(state: state, detail: "maps: \(detail)", advice: advice)
         if state == .connected, isAbsenceLogged {
             isAbsenceLogged = false
             services.logger.notice("The broker is connected again", metadata: ["line": "maps"])

@@ -132,6 +132,7 @@ final class StatusBoard: Sendable {
         var direction: Direction
         var state: BridgeStatus.State
         var detail = ""
+        var advice: String?
         var backlog = 0
     }
 
@@ -149,12 +150,22 @@ final class StatusBoard: Sendable {
         show()
     }
 
-    func set(_ name: String, _ direction: Direction, _ state: BridgeStatus.State, _ detail: String = "") {
+    /// - Parameter advice: what to do about it; `nil`: what is usual.
+    func set(
+        _ name: String, _ direction: Direction, _ state: BridgeStatus.State, _ detail: String = "",
+        advice: String? = nil
+    ) {
         change(name, direction) { entry in
             entry.state = state
             entry.detail = detail
+            entry.advice = advice
         }
         show()
+    }
+
+    func set(_ name: String, _ direction: Direction, _ failure: ServerFailure) {
+        set(
+            name, direction, failure.needsSomebody ? .failed : .waiting, failure.description, advice: failure.advice)
     }
 
     /// Tells that a server says what no server of ntfy says, also while it is tried again.
@@ -187,7 +198,7 @@ final class StatusBoard: Sendable {
     }
 
     private func show() {
-        let (state, detail) = entries.withLock { entries -> (BridgeStatus.State, String) in
+        let (state, detail, advice) = entries.withLock { entries -> (BridgeStatus.State, String, String?) in
             // What is wrong comes first.
             let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
             let sorted = order.flatMap { state in entries.filter { $0.state == state } }
@@ -195,9 +206,9 @@ final class StatusBoard: Sendable {
             for entry in sorted where !told.contains(where: { $0.hasPrefix(entry.name) }) {
                 told.append(entry.detail.isEmpty ? entry.name : "\(entry.name): \(entry.detail)")
             }
-            return (sorted.first?.state ?? .connected, told.joined(separator: "; "))
+            return (sorted.first?.state ?? .connected, told.joined(separator: "; "), sorted.first?.advice)
         }
-        status.set(state, detail)
+        status.set(state, detail, advice: advice)
     }
 }
 

@@ -36,15 +36,17 @@ extension Receiver {
 
     private func answered(_ answer: DaemonAnswer, _ call: DaemonCall, _ letter: DeadLetter, _ ticket: UInt64) async {
         underWay.remove(ticket)
-        switch answer {
-        case .done: done(ticket)
-        case .refused(let error):
-            wake()
-            await keep(letter.because(error), ticket)
-        case .refusedForNow:
+        if case .refusedForNow = answer {
             pending.insert(Pending(call: call, letter: letter, isClaim: false), ticket)
-            wake()
         }
+        await finish(with: answer, letter, ticket)
+    }
+
+    /// Ends a message with the answer of notifyd, unless that refuses it for now.
+    private func finish(with answer: DaemonAnswer, _ letter: DeadLetter, _ ticket: UInt64) async {
+        if case .done = answer { return done(ticket) }
+        wake()
+        if case .refused(let error) = answer { await keep(letter.because(error), ticket) }
     }
 
     // MARK: Claims
@@ -84,11 +86,8 @@ extension Receiver {
         let letter = letter ?? DeadLetter(origin: "\(server.address.name)/\(message.topic)")
         let ticket = inFlight.begin(message)
         if pending.isEmpty || mayPass {
-            switch await services.daemon.perform(call) {
-            case .done: return done(ticket)
-            case .refused(let error): return await keep(letter.because(error), ticket)
-            case .refusedForNow: break
-            }
+            let answer = await services.daemon.perform(call)
+            guard case .refusedForNow = answer else { return await finish(with: answer, letter, ticket) }
         }
         pending.insert(Pending(call: call, letter: letter, isClaim: true), ticket)
         await waitForRoom()
@@ -125,12 +124,7 @@ extension Receiver {
         let answer = await services.daemon.perform(message.call)
         if case .refusedForNow = answer { return }
         pending.remove(ticket)
-        if case .refused(let error) = answer {
-            wake()
-            await keep(message.letter.because(error), ticket)
-        } else {
-            done(ticket)
-        }
+        await finish(with: answer, message.letter, ticket)
     }
 
     /// Nothing more is asked of notifyd, and nobody waits for its answers.

@@ -38,8 +38,7 @@ extension Sender {
                     continue
                 }
                 guard try await isGivenUp(job, failure) else {
-                    board.set(
-                        server.address.name, .outbound, failure.needsSomebody ? .failed : .waiting, failure.description)
+                    board.set(server.address.name, .outbound, failure)
                     if failure.isRude { board.setRude(server.address.name, .outbound, failure.description) }
                     // The same is told once, and not with each attempt.
                     services.logger.log(
@@ -226,14 +225,14 @@ extension Sender {
         let list = refused.map { "\"\($0)\"" }.joined(separator: ", ")
         let isAll = !refused.isEmpty && server.outbound.allSatisfy { refused.contains($0.name) }
         let reason = "it does not allow this user to write \(list)"
-        board.set(name, .outbound, isAll ? .failed : .connected, isAll ? reason : "")
+        let failure = ServerFailure.forbidden(reason)
+        if isAll { board.set(name, .outbound, failure) } else { board.set(name, .outbound, .connected) }
         services.status.setProblem(
             "\(name) publish",
             isAll || refused.isEmpty
                 ? nil
                 : BridgeStatus.Problem(
-                    "\(name): \(reason); what goes there waits",
-                    "Allow it at the server, or give a 'token' of somebody who may in ntfy.toml."))
+                    "\(name): \(reason); what goes there waits", failure.advice ?? ""))
     }
 
     /// There is nothing at the address of a clear: no attempt is made again before the next start.

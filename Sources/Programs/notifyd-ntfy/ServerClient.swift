@@ -135,14 +135,14 @@ final class ServerClient: Sendable {
             case nil: return nil
             case .token(let credential):
                 guard let text = try credential.read().text, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
-                    throw ServerFailure.denied("\(credential) is not an access token, which begins with tk_")
+                    throw ServerFailure.noSecret("\(credential) is not an access token, which begins with tk_")
                 }
                 return "Bearer \(text)"
             case .password(let credential, let user):
                 return "Basic " + Base64.encode(Array(user.utf8) + [UInt8(ascii: ":")] + (try credential.read().bytes))
             }
         } catch let error as CredentialError {
-            throw ServerFailure.denied(error.description)
+            throw ServerFailure.noSecret(error.description)
         }
     }
 
@@ -194,9 +194,9 @@ final class ServerClient: Sendable {
             if error == .cancelled { throw CancellationError() }
             throw ServerFailure.away(Self.sentence(error))
         } catch let error as NIOSSLExtraError where error == .failedToValidateHostname {
-            throw ServerFailure.away("the secure connection fails: its certificate is for another name")
+            throw ServerFailure.untrusted("the secure connection fails: its certificate is for another name")
         } catch is NIOSSLError {
-            throw ServerFailure.away(
+            throw ServerFailure.untrusted(
                 "the secure connection fails: its certificate has expired, or its authority is not known here")
         } catch is InformationalLimit.Exceeded {
             throw ServerFailure.rude("it answers with 1xx again and again, and never with more")
@@ -221,10 +221,14 @@ final class ServerClient: Sendable {
 enum ServerFailure: Error, Equatable, CustomStringConvertible {
     /// It may do it later: it cannot be reached, or has failed itself.
     case away(String)
+    /// It may do it later: its certificate is not accepted.
+    case untrusted(String)
     /// What it says is not what a server of ntfy says. It may be one later.
     case rude(String)
     /// Too many requests; how long to wait, if it has said that.
     case limited(Duration?)
+    /// The secret cannot be read, or is none.
+    case noSecret(String)
     /// It does not let us in, until somebody changes something.
     case denied(String)
     /// This user may not do that.
@@ -237,8 +241,8 @@ enum ServerFailure: Error, Equatable, CustomStringConvertible {
     /// Whether only a person can mend it.
     var needsSomebody: Bool {
         switch self {
-        case .away, .rude, .limited: false
-        case .denied, .forbidden, .missing, .rejected: true
+        case .away, .untrusted, .rude, .limited: false
+        case .noSecret, .denied, .forbidden, .missing, .rejected: true
         }
     }
 
@@ -255,10 +259,27 @@ enum ServerFailure: Error, Equatable, CustomStringConvertible {
     /// For people, without a secret and without anything of events.
     var description: String {
         switch self {
-        case .away(let reason), .rude(let reason), .denied(let reason), .forbidden(let reason), .missing(let reason),
-            .rejected(let reason):
+        case .away(let reason), .untrusted(let reason), .rude(let reason), .noSecret(let reason), .denied(let reason),
+            .forbidden(let reason), .missing(let reason), .rejected(let reason):
             reason
         case .limited: "the server takes no more requests for now"
+        }
+    }
+
+    private static let file = "~/.config/notifyd/ntfy.toml"
+
+    /// What to do about it; `nil`: what is usual.
+    var advice: String? {
+        switch self {
+        case .noSecret: BridgeStatus.correction(of: NtfyBridge.name)
+        case .denied:
+            "Correct the secret where 'token' or 'password' in \(Self.file) says it is; it is read before each request, "
+                + "but a credential of the unit only when that starts: systemctl --user restart notifyd-ntfy"
+        case .forbidden: "Allow it at the server, or give a 'token' of somebody who may in \(Self.file)."
+        case .untrusted:
+            "If an authority of your own has signed it, name its file in \(Self.file): authorities = \"/path/ca.pem\". "
+                + "If it has expired, or is for another name, the server needs a new one."
+        case .away, .rude, .limited, .missing, .rejected: nil
         }
     }
 }

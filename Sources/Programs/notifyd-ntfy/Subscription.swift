@@ -55,7 +55,7 @@ struct Subscription: Sendable {
                 }
                 pause = backoff.next()
                 if failure.needsSomebody { pause = .seconds(10) + slow.next() }
-                board.set(name, .inbound, failure.needsSomebody ? .failed : .waiting, failure.description)
+                board.set(name, .inbound, failure)
                 if failure.isRude { board.setRude(name, .inbound, failure.description) }
                 // The same is told once, and not with each attempt.
                 let isTold = told.withLock { told in

@@ -190,7 +190,10 @@ struct DistributorChoice: Equatable, Sendable {
             return .wait(
                 Registration.Problem(
                     text: "there are several distributors: \(names); "
-                        + "choose one in unifiedpush.toml: distributor = \"\(name)\"", needsUser: true))
+                        + "choose one in unifiedpush.toml: distributor = \"\(name)\"",
+                    needsUser: true,
+                    advice: "Write the line into ~/.config/notifyd/unifiedpush.toml, then: "
+                        + "systemctl --user restart notifyd-unifiedpush"))
         }
         return .register(name)
     }

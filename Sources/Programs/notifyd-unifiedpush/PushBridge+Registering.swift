@@ -202,7 +202,8 @@ extension PushBridge {
             problem(of: endpoint).map { (endpoint.name, $0) }
         }
         if let (name, problem) = problems.first(where: \.1.needsUser) ?? problems.first {
-            services.status.set(problem.needsUser ? .failed : .waiting, "\(name): \(problem.text)")
+            services.status.set(
+                problem.needsUser ? .failed : .waiting, "\(name): \(problem.text)", advice: problem.advice)
         } else if endpoints.isEmpty {
             services.status.set(.connected, Self.noEndpoint)
         } else {

@@ -141,6 +141,8 @@ struct Registration: Sendable {
         var text: String
         /// Whether nothing changes until somebody does something.
         var needsUser = false
+        /// What to do about it.
+        var advice = BridgeStatus.goesOn
     }
 }
 

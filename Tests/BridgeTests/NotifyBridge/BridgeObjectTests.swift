@@ -41,7 +41,7 @@ struct BridgeObjectTests {
             let object = BridgeObject(link.connection, status)
             object.export()
             let store = try BridgeStore(folder: folder.path, onLetters: { status.setDeadLetters($0) })
-            object.export(LetterMethods(store: store).interface)
+            object.export(BridgeMethods(store: store, status: status, name: "test").interface)
             try await link.connection.requestName("org.notifyd.Bridge.test")
             let signals = Mailbox<Message>()
             let caller = try await Connection.open(
@@ -73,6 +73,33 @@ struct BridgeObjectTests {
             let peer = all?["Peers"]?.elements?.first?.entries
             #expect(peer == ["device": "d", "name": "desk", "online": true, "seen": .int64(5), "behind": .uint64(6)])
             #expect(try await stage.property("State")?.string == "waiting")
+        }
+    }
+
+    @Test func itSaysWhatIsWrongAndWhatToDo() async throws {
+        try await withBridge { stage in
+            func rows() async throws -> [[String?]] {
+                let rows = try await stage.ask("Diagnose", of: BridgeStatus.interface, []).first?.elements ?? []
+                return rows.map { ($0.elements ?? []).map(\.string) }
+            }
+            stage.status.set(.connected, "broker.example", advice: "Nothing.")
+            #expect(try await rows().isEmpty)
+            stage.status.set(.failed, "the password is wrong", advice: "Correct it.")
+            #expect(try await rows() == [["bridge test", "failed (the password is wrong)", "Correct it."]])
+            stage.status.set(.failed, "nobody knows")
+            #expect(try await rows().first?.last??.contains("journalctl --user -u notifyd-test") == true)
+            stage.status.set(.waiting, "it is away")
+            #expect(try await rows().first?.last??.contains("systemctl --user restart notifyd-test") == true)
+            // A problem that the detail names is told once, with its own advice.
+            stage.status.set(.connected, "server: no reading of a")
+            stage.status.setProblem("a", .init("server: no reading of a", "Allow it."))
+            stage.status.setProblem("b", .init("server: no writing of b", "Allow that."))
+            stage.status.setDeadLetters(2)
+            let told = try await rows()
+            #expect(told.map { $0[1] }.first == "connected (server: no reading of a)")
+            #expect(told.prefix(2).map { $0[2] } == ["Allow it.", "Allow that."])
+            #expect(told.last?[1]?.hasPrefix("2 dead letters") == true)
+            #expect(told.last?[2]?.contains("notifyctl bridges test --dead-letters") == true)
         }
     }
 
@@ -156,7 +183,7 @@ struct BridgeObjectTests {
             let text = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", []).first?.string
             let own = try interfaceMembers(of: BridgeStatus.interface, in: try #require(text))
             let contract = try Project.text("systemd/org.notifyd.Bridge1.xml")
-            #expect(try own == interfaceMembers(of: BridgeStatus.interface, in: contract) && own.count == 10)
+            #expect(try own == interfaceMembers(of: BridgeStatus.interface, in: contract) && own.count == 11)
             let root = try await stage.ask("Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/", []).first?
                 .string
             #expect(root?.contains("<node name=\"org\"/>") == true)

@@ -16,10 +16,16 @@ struct DistributorChoiceTests {
         return problem.text.contains(part) && problem.needsUser == needsUser
     }
 
-    @Test func aNewEndpointTakesTheOnlyOne() {
+    @Test func aNewEndpointTakesTheOnlyOne() throws {
         #expect(choice(["a"]).answer(for: "post", of: "") == .register("a"))
         #expect(waits(choice([]).answer(for: "post", of: ""), "there is no distributor"))
         #expect(waits(choice(["a", "b"]).answer(for: "post", of: ""), "several distributors: a, b", needsUser: true))
+        guard case .wait(let none) = choice([]).answer(for: "post", of: ""),
+            case .wait(let several) = choice(["a", "b"]).answer(for: "post", of: "")
+        else { throw CancellationError() }
+        // No restart brings a distributor.
+        #expect(none.advice.contains("nothing has to be restarted"))
+        #expect(several.advice.contains("~/.config/notifyd/unifiedpush.toml"))
         // That of the others.
         #expect(choice(["a", "b"], known: ["b"]).answer(for: "post", of: "") == .register("b"))
         #expect(choice(["a"], known: ["b"]).answer(for: "post", of: "") == .register("a"))

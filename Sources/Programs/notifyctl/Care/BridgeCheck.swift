@@ -15,95 +15,40 @@ struct BridgeCheck {
     var findings: [Finding] { bridges.flatMap(findings) + absent.map(\.finding) }
 
     static func ask(_ query: BusQuery) async -> BridgeCheck {
-        let bridges = await BridgeInfo.all(query)
+        let bridges = await concurrently(await BridgeInfo.all(query), atOnce: 8) { bridge in
+            guard bridge.state != nil else { return bridge }
+            var bridge = bridge
+            bridge.diagnosis = await query.diagnosis(.bridge(bridge.name)).map { ($0.state, $0.advice) }
+            return bridge
+        }
         return BridgeCheck(bridges: bridges, absent: await AbsentBridge.all(query, running: bridges.map(\.name)))
     }
 
     private func findings(_ bridge: BridgeInfo) -> [Finding] {
         let check = "bridge \(bridge.name)"
-        var findings: [Finding] = []
-        switch bridge.state {
-        case nil:
-            findings.append(
+        guard let state = bridge.state else {
+            return [
                 .problem(
                     check, "on the bus, but it does not answer",
-                    "Restart it: systemctl --user restart notifyd-\(bridge.name)"))
-        case "failed"? where bridge.detail.contains("notifyctl link reset"):
-            findings.append(
-                .problem(
-                    check, bridge.words,
-                    "On each machine that has this device: notifyctl link reset. What was said before keeps its names.")
-            )
-        case "failed"?:
-            findings.append(.problem(check, bridge.words, bridge.adviceOnDetail ?? advice(bridge)))
-        case "waiting"?:
-            let since = Timestamp(bridge.since).clock(seenAt: now)
-            let advice = bridge.adviceOnDetail ?? waitingAdvice(bridge)
-            findings.append(.warning(check, "\(bridge.words) since \(since)", advice))
-        default:
-            let problem = bridge.adviceOnDetail.map { Finding.warning(check, bridge.words, $0) }
-            findings.append(problem ?? .ok(check, bridge.words))
+                    "Restart it: systemctl --user restart notifyd-\(bridge.name)")
+            ]
         }
-        findings += bridge.otherProblems.map { .warning(check, $0.reason, $0.advice) }
-        if bridge.deadLetters > 0 {
-            let count = bridge.deadLetters
-            findings.append(
-                .warning(
-                    check, "\(count.counting("dead letter")): what it could not deliver, and never will",
-                    "“notifyctl bridges \(bridge.name) --dead-letters” says why; “--forget” instead deletes them."))
+        let isWell = state != "failed" && state != "waiting"
+        var told = bridge.diagnosis
+        if told.isEmpty, !isWell {
+            told = [(bridge.words, "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20")]
+        }
+        var findings = told.map { Finding.warning(check, $0.reason, $0.advice) }
+        if isWell {
+            // What is wrong is told instead, if its detail names it.
+            if bridge.otherProblems.count == bridge.problems.count { findings.insert(.ok(check, bridge.words), at: 0) }
+        } else if state == "failed" {
+            findings[0] = .problem(check, told[0].reason, told[0].advice)
+        } else {
+            let since = Timestamp(bridge.since).clock(seenAt: now)
+            findings[0] = .warning(check, "\(told[0].reason) since \(since)", told[0].advice)
         }
         return findings
-    }
-
-    private static let needsNoRestart = "It goes on by itself when that is done; nothing has to be restarted."
-
-    /// What to do while it waits: for most reasons nothing.
-    private func waitingAdvice(_ bridge: BridgeInfo) -> String {
-        if ["desktop", "unifiedpush"].contains(bridge.name) { return Self.needsNoRestart }
-        if bridge.detail.contains("certificate") { return advice(bridge) }
-        return "It tries again by itself. To try now: systemctl --user restart notifyd-\(bridge.name)"
-    }
-
-    /// What to do for the usual reasons of a failure.
-    private func advice(_ bridge: BridgeInfo) -> String {
-        let file = "~/.config/notifyd/\(bridge.name).toml"
-        let restart = "systemctl --user restart notifyd-\(bridge.name)"
-        func readAgain(_ when: String) -> String {
-            "says it is; it is read before each \(when), but a credential of the unit only when that starts: \(restart)"
-        }
-        let password = "Correct 'user', or the password where 'password' in \(file) " + readAgain("attempt")
-        let newCertificate =
-            "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"
-        let repair = "Put that right, then: notifyd-\(bridge.name) --check-config && \(restart)"
-        // The first part of a detail that is in it counts.
-        let table: [(part: String, advice: String)] = [
-            ("access list", "Have the broker allow it; notifyd-mqtt(8), “Access list”, has the lines for mosquitto."),
-            ("user name and password", password), ("the password or the permissions", password),
-            (
-                "the token or the password",
-                "Correct the secret where 'token' or 'password' in \(file) " + readAgain("request")
-            ),
-            (
-                "does not allow this user to",
-                "Allow it at the server, or give a 'token' of somebody who may in \(file)."
-            ),
-            ("certificate has expired", newCertificate), ("certificate is not yet valid", newCertificate),
-            (
-                "hostname mismatch",
-                "Write the name that is in the certificate into 'server' of \(file), or have the broker get one for "
-                    + "this name."
-            ),
-            (
-                "certificate",
-                "If an authority of your own has signed it, name its file in \(file): authorities = \"/path/ca.pem\". "
-                    + "If it has expired, or is for another name, the other side needs a new one."
-            ),
-            ("several distributors", "Write the line into \(file), then: \(restart)"),
-            ("the distributor needs you", Self.needsNoRestart), ("with a VAPID key", Self.needsNoRestart),
-            ("the file /", repair), ("the credential \"", repair),
-        ]
-        return table.first { bridge.detail.lowercased().contains($0.part.lowercased()) }?.advice
-            ?? "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20"
     }
 }
 

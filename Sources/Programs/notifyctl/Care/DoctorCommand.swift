@@ -121,10 +121,8 @@ struct Diagnosis {
             ]
     }
 
-    /// What a program says of itself; one that does not run, or is too old, says nothing.
     private func problems(_ remote: Remote) async -> [Finding] {
-        let rows = try? await query.ask(remote, "Diagnose").first?.elements
-        return (rows ?? []).compactMap { $0.texts(atLeast: 3) }.map { .warning($0[0], $0[1], $0[2]) }
+        await query.diagnosis(remote).map { .warning($0.check, $0.state, $0.advice) }
     }
 
     // MARK: The notification server

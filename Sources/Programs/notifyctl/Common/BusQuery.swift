@@ -59,6 +59,12 @@ struct BusQuery {
         return (try? await ask(properties, "GetAll", [.string(remote.interface)]))?.first?.entries ?? [:]
     }
 
+    /// What a program says of itself; one that does not run, or is too old, says nothing.
+    func diagnosis(_ remote: Remote) async -> [(check: String, state: String, advice: String)] {
+        let rows = (try? await ask(remote, "Diagnose"))?.first?.elements ?? []
+        return rows.compactMap { $0.texts(atLeast: 3) }.map { ($0[0], $0[1], $0[2]) }
+    }
+
     /// The unique name of the owner of a name, or `nil`.
     func owner(of name: String) async -> String? { try? await askBus("GetNameOwner", [.string(name)])?.string }
 

@@ -140,6 +140,8 @@ struct BridgeInfo {
     /// Such as `mqtt`.
     let name: String
     private let properties: [String: Value]
+    /// What it answers to `Diagnose`, for `notifyctl doctor`; the first is about its state, unless it is well.
+    var diagnosis: [Problem] = []
 
     init(name: String, _ properties: [String: Value]) { (self.name, self.properties) = (name, properties) }
 
@@ -174,12 +176,6 @@ struct BridgeInfo {
 
     /// The same, and what is wrong besides.
     var fullWords: String { ([words] + otherProblems.map(\.reason)).joined(separator: "; ") }
-
-    /// What to do about the problems that the detail names too; `nil` if it names none.
-    var adviceOnDetail: String? {
-        let advice = problems.filter { detail.contains($0.reason) }.map(\.advice)
-        return advice.isEmpty ? nil : Set(advice).sorted().joined(separator: " ")
-    }
 
     /// The problems that the detail does not name.
     var otherProblems: [Problem] { problems.filter { !detail.contains($0.reason) } }
