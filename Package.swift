@@ -329,8 +329,8 @@ let package = Package(
         .testTarget(
             name: "DesktopTests",
             dependencies: [
-                "CDesktop", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "ScreenHolding",
-                "Watching", "notifyctl", "notifyd", "notifyd-browser", "notifyd-focus",
+                "CDesktop", "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "Routing",
+                "ScreenHolding", "Watching", "notifyctl", "notifyd", "notifyd-browser", "notifyd-focus",
             ], swiftSettings: strict),
         // What is written about all of it is true.
         .testTarget(

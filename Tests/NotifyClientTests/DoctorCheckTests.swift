@@ -384,36 +384,26 @@ struct DoctorCheckTests {
         let start = "Start it: systemctl --user enable --now notifyd-focus"
         #expect(focus(nil)?.advice == start)
         #expect(focus(FocusUnit())?.advice == start)
-        let waiting = focus(FocusUnit(isEnabled: true, hasDisplay: true))
+        let waiting = focus(FocusUnit(isEnabled: true))
         #expect(waiting?.state.hasSuffix("it is enabled, but graphical-session.target is not active") == true)
         #expect(waiting?.advice?.contains("systemctl --user import-environment DISPLAY WAYLAND_DISPLAY") == true)
         #expect(focus(FocusUnit(isEnabled: true, hasFailed: true))?.state.hasSuffix("it has failed") == true)
         let ended = focus(FocusUnit(isEnabled: true, isSessionActive: true))
         #expect(ended?.advice == "Start it: systemctl --user start notifyd-focus")
-        let blind = FocusInfo(["detail": "there is no desktop here"])
-        #expect(focus(FocusUnit(), blind)?.advice?.hasPrefix("The service manager knows of no display.") == true)
-        #expect(focus(FocusUnit(hasDisplay: true), blind)?.advice?.contains("notifyd-focus(8)") == true)
     }
 
-    @Test func aScreenThatIsNotOpenIsToldWithWhatHelps() throws {
-        func findings(_ detail: String, daemonIsBroken: Bool = false) -> [Finding] {
-            let screen = Value.structure(["/post/27", "", .string(detail)])
-            let info = FocusInfo([
-                "following": true, "rules": .uint32(1), "screens": .array([screen], of: screen.type),
-            ])
+    @Test func whatNotifydFocusSaysOfItselfIsTold() {
+        func findings(_ info: [String: Value]) -> [Finding] {
+            let told = Finding.warning("focus", "no screen", "Open one.")
             return FocusCheck(
-                rules: .success(WindowRules()), isThere: true, info: info, daemonIsBroken: daemonIsBroken
+                rules: .success(WindowRules()), isThere: true, info: FocusInfo(info), told: [told]
             ).findings
         }
-        let mistakes = "config.toml:1:2: no\nconfig.toml:3:4: no"
-        // “configuration” tells these already.
-        #expect(findings(mistakes, daemonIsBroken: true).map(\.level) == [.ok])
-        let other = try #require(findings(mistakes).last)
-        #expect(other.state == "the screen of /post/27 is not open: config.toml:1:2: no; config.toml:3:4: no")
-        #expect(other.advice?.contains("policy") == false)
-        let denied = findings("you may not claim at or below /post/27, says the rule config.toml:3: deny claim").last
-        #expect(denied?.advice?.contains("[[policy]]") == true)
-        #expect(findings(FocusInfo.noDaemon).map(\.level) == [.ok])
+        let following: [String: Value] = ["following": true, "rules": .uint32(1)]
+        #expect(findings(following).map(\.level) == [.ok, .warning])
+        #expect(findings(following).last?.advice == "Open one.")
+        #expect(findings(["following": true]).map(\.level) == [.warning])
+        #expect(findings(["rules": .uint32(1)]).map(\.level) == [.warning])
     }
 
     @Test func howALockedScreenIsNoticedIsSaid() {

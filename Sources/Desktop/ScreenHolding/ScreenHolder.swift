@@ -103,7 +103,7 @@ package final class ScreenHolder {
             // A reply that comes after notifyd's end is of no screen that exists.
             guard let self, self.owner == owner else { return }
             if let failure = reply.failure {
-                perform(reconciler.refused(topic, reason: failure.text))
+                perform(reconciler.refused(topic, reason: failure.text, error: failure.name))
             } else if let id: UInt64 = try? reply.readNumber("t") {
                 perform(reconciler.opened(topic, as: ScreenID(id)))
             } else {
@@ -121,7 +121,8 @@ package final class ScreenHolder {
             guard let self, self.owner == owner, let failure = reply.failure else { return }
             perform(
                 reconciler.updateFailed(
-                    topic, id, isUnknown: failure.name == Self.unknownScreen, reason: failure.text))
+                    topic, id, isUnknown: failure.name == Self.unknownScreen, reason: failure.text, error: failure.name)
+            )
             onChange()
         }
     }

@@ -78,9 +78,15 @@ package struct ScreenReconciler {
     }
 
     /// The error reply to `open`.
-    package mutating func refused(_ topic: Topic, reason: String) -> [Action] {
+    ///
+    /// - Parameter error: its name.
+    package mutating func refused(_ topic: Topic, reason: String, error: String = "") -> [Action] {
         guard let index = index(of: topic), case .opening = known[index].screen else { return [] }
-        if wanted[topic] == nil { known.remove(at: index) } else { known[index].screen = .refused(reason: reason) }
+        if wanted[topic] == nil {
+            known.remove(at: index)
+        } else {
+            known[index].screen = .refused(reason: reason, error: error)
+        }
         var actions: [Action] = []
         answered(&actions)
         return actions
@@ -88,13 +94,19 @@ package struct ScreenReconciler {
 
     /// The error reply to `update`.
     ///
-    /// - Parameter isUnknown: notifyd knows no such screen, so it can be opened again.
+    /// - Parameters:
+    ///   - isUnknown: notifyd knows no such screen, so it can be opened again.
+    ///   - error: its name.
     package mutating func updateFailed(
-        _ topic: Topic, _ id: ScreenID, isUnknown: Bool, reason: String
+        _ topic: Topic, _ id: ScreenID, isUnknown: Bool, reason: String, error: String = ""
     ) -> [Action] {
         guard let index = index(of: topic), case .open(id, _) = known[index].screen else { return [] }
         var actions: [Action] = []
-        if isUnknown { known.remove(at: index) } else { known[index].screen = .refused(reason: reason) }
+        if isUnknown {
+            known.remove(at: index)
+        } else {
+            known[index].screen = .refused(reason: reason, error: error)
+        }
         if !isUnknown { actions.append(.close(id)) }
         if let state = wanted[topic] { hold(topic, state, &actions) }
         return actions
@@ -213,7 +225,8 @@ package enum HeldScreen: Equatable, Sendable {
     case opening(Screen.State)
     case open(ScreenID, Screen.State)
     /// notifyd does not allow it. It is asked again when the screen is wanted again, or when notifyd has restarted.
-    case refused(reason: String)
+    /// `error` is the name of the error, if it has one.
+    case refused(reason: String, error: String = "")
 
     /// Whether it is open.
     package var isOpen: Bool { if case .open = self { true } else { false } }

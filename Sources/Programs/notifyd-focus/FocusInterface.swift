@@ -56,6 +56,9 @@ final class FocusInterface {
             }
             send(bus.methodReturn(to: call))
         }
+        interface.method("Diagnose", out: [("problems", "a(sss)")]) { [unowned self] call throws(BusFailure) in
+            answer(RetainedMessage(retaining: call)) { $0.diagnose($1, isSandboxed: $2) }
+        }
         try interface.export(on: bus, path: Self.path)
     }
 
@@ -129,6 +132,24 @@ final class FocusInterface {
                 }
             }
         }
+    }
+
+    private func diagnose(_ call: RetainedMessage, isSandboxed: Bool) {
+        let problems = FocusProblem.all(
+            status, knowsDisplay: focus.follower?.knowsDisplay ?? true, rules: focus.rules.rules.count,
+            // Topics tell what is looked at.
+            held: isSandboxed ? [:] : focus.held)
+        let reply = bus.methodReturn(to: call.message)
+        reply.appendContainer("a", "(sss)") { list in
+            for problem in problems {
+                list.appendContainer("r", "sss") { entry in
+                    entry.append("focus")
+                    entry.append(problem.state.deliverable)
+                    entry.append(problem.advice)
+                }
+            }
+        }
+        send(reply)
     }
 
     // MARK: Waiting
@@ -205,13 +226,57 @@ final class FocusInterface {
     }
 }
 
+/// What is wrong although it runs, for `Diagnose`.
+struct FocusProblem: Equatable {
+    let state: String
+    let advice: String
+
+    /// With this notifyd answers everything while its configuration is bad, which it tells itself.
+    private static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
+
+    /// - Parameters:
+    ///   - knowsDisplay: whether this program or the service manager knows of a display.
+    ///   - rules: how many there are.
+    static func all(
+        _ status: WindowFollower.Status, knowsDisplay: Bool, rules: Int, held: [Topic: HeldScreen]
+    ) -> [FocusProblem] {
+        var problems: [FocusProblem] = []
+        if !status.isFollowing {
+            problems.append(
+                FocusProblem(
+                    state: "no windows are followed: \(status.detail.isEmpty ? "it has just begun" : status.detail)",
+                    advice: knowsDisplay
+                        ? "Screens of windows are not held meanwhile. notifyd-focus(8) says what it can follow."
+                        : "The service manager knows of no display. Let your desktop run this when it begins: "
+                            + focusStartCommand))
+        } else if rules == 0 {
+            problems.append(
+                FocusProblem(
+                    state: "windows are followed (\(status.source)), but there is no rule",
+                    advice: "Add one: notifyctl focus --learn '/post/{id}'"))
+        }
+        for (topic, screen) in held.sorted(by: { $0.key.description < $1.key.description }) {
+            guard case .refused(let reason, let error) = screen, error != badConfiguration else { continue }
+            problems.append(
+                FocusProblem(
+                    state: "the screen of \(topic) is not open: \(reason)",
+                    advice: error == "org.notifyd.Router1.Error.AccessDenied"
+                        ? "Let notifyd-focus claim it: [[policy]] in notifyd.toml(5)."
+                        : "Correct that, then: systemctl --user restart notifyd-focus"))
+            // What is wrong with one is mostly wrong with all.
+            break
+        }
+        return problems
+    }
+}
+
 extension HeldScreen {
     /// The state of the screen, and what is to be said of it.
     fileprivate var words: (state: String, detail: String) {
         switch self {
         case .waiting: ("", "notifyd is not there")
         case .opening(let state), .open(_, let state): (state.rawValue, "")
-        case .refused(let reason): ("", reason)
+        case .refused(let reason, _): ("", reason)
         }
     }
 }

@@ -53,7 +53,7 @@ package struct HostReport {
         switch screen {
         case .open(_, let state): [("screen", .string("open")), ("state", .string(state.rawValue))]
         case .opening: [("screen", .string("opening"))]
-        case .refused(let reason): [("screen", .string("refused")), ("reason", .string(reason))]
+        case .refused(let reason, _): [("screen", .string("refused")), ("reason", .string(reason))]
         case .waiting: [("screen", .string("waiting"))]
         case nil: [("screen", .string("beyond the limit"))]
         }

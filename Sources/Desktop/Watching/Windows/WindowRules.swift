@@ -318,3 +318,9 @@ public struct ShellTopic: Equatable, Sendable {
         }
     }
 }
+
+/// What a desktop runs that does not start `graphical-session.target`, so that notifyd-focus finds its windows.
+package let focusStartCommand = """
+    systemctl --user import-environment DISPLAY WAYLAND_DISPLAY SWAYSOCK I3SOCK XAUTHORITY && \
+    systemctl --user restart notifyd-focus
+    """

@@ -18,7 +18,7 @@ struct BridgeCheck {
         let bridges = await concurrently(await BridgeInfo.all(query), atOnce: 8) { bridge in
             guard bridge.state != nil else { return bridge }
             var bridge = bridge
-            bridge.diagnosis = await query.diagnosis(.bridge(bridge.name)).map { ($0.state, $0.advice) }
+            bridge.diagnosis = await query.diagnosis(.bridge(bridge.name)).map { ($0.state, $0.advice ?? "") }
             return bridge
         }
         return BridgeCheck(bridges: bridges, absent: await AbsentBridge.all(query, running: bridges.map(\.name)))

@@ -99,16 +99,16 @@ struct Diagnosis {
 
         let bridges = await BridgeCheck.ask(query)
         let link = await LinkCheck.ask(query)
-        let told = properties.isEmpty ? [] : await problems(.router)
+        let told = properties.isEmpty ? [] : await query.diagnosis(.router)
         var journal = journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service)
         journal.problem = told.first { $0.check == JournalCheck.check }
 
         return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
-            + told.filter { $0.check != JournalCheck.check } + (await problems(.desktop))
+            + told.filter { $0.check != JournalCheck.check } + (await query.diagnosis(.desktop))
             + journal.findings + bridges.findings
             + link.findings
             + (await PushCheck.ask(query, activatable: activatable)).findings
-            + (await FocusCheck.ask(query, daemonIsBroken: router.hasBadConfiguration)).findings
+            + (await FocusCheck.ask(query)).findings
             + BrowserCheck(
                 environment: environment,
                 configuration: BaseDirectories { [environment] in environment[$0] }.configuration
@@ -119,10 +119,6 @@ struct Diagnosis {
                     as: router.process, isRunning: !properties.isEmpty, path: query.pathOfButtons()
                 ).finding,
             ]
-    }
-
-    private func problems(_ remote: Remote) async -> [Finding] {
-        await query.diagnosis(remote).map { .warning($0.check, $0.state, $0.advice) }
     }
 
     // MARK: The notification server

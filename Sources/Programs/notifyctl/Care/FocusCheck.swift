@@ -12,10 +12,10 @@ struct FocusCheck {
     var isThere = false
     /// `nil` if notifyd-focus does not run, or does not answer.
     var info: FocusInfo?
+    /// What it says of itself.
+    var told: [Finding] = []
     /// `nil` without a service manager.
     var unit: FocusUnit?
-    /// Whether notifyd refuses everything, because its configuration is bad; that is told elsewhere.
-    var daemonIsBroken = false
 
     /// None if nobody uses it.
     var findings: [Finding] {
@@ -38,7 +38,9 @@ struct FocusCheck {
                     "Restart it: systemctl --user restart notifyd-focus")
             ]
         }
-        return [state(of: info)] + refusals(info)
+        guard info.isFollowing, info.rules > 0 else { return told }
+        let rules = info.rules.counting("rule")
+        return [.ok(Self.check, "windows are followed (\(info.source)), \(rules); \(Self.lock(info))")] + told
     }
 
     /// Why it does not run.
@@ -55,27 +57,9 @@ struct FocusCheck {
         guard unit.isSessionActive else {
             return .warning(
                 Self.check, state + ": it is enabled, but graphical-session.target is not active",
-                "Your desktop does not start that target. Let it run this when it begins: \(FocusUnit.start)")
+                "Your desktop does not start that target. Let it run this when it begins: \(focusStartCommand)")
         }
         return .warning(Self.check, state, "Start it: systemctl --user start notifyd-focus")
-    }
-
-    private func state(of info: FocusInfo) -> Finding {
-        guard info.isFollowing else {
-            let state = info.detail.isEmpty ? "it has just begun" : info.detail
-            return .warning(
-                Self.check, "no windows are followed: \(state)",
-                unit?.hasDisplay == false
-                    ? "The service manager knows of no display. Let your desktop run this when it begins: \(FocusUnit.start)"
-                    : "Screens of windows are not held meanwhile. notifyd-focus(8) says what it can follow.")
-        }
-        guard info.rules > 0 else {
-            return .warning(
-                Self.check, "windows are followed (\(info.source)), but there is no rule",
-                "Add one: notifyctl focus --learn '/post/{id}'")
-        }
-        let rules = info.rules.counting("rule")
-        return .ok(Self.check, "windows are followed (\(info.source)), \(rules); \(Self.lock(info))")
     }
 
     /// How a locked screen is noticed. Without a locker there is nothing amiss: a kiosk has none.
@@ -89,23 +73,11 @@ struct FocusCheck {
         return "a locked screen is noticed by logind and \(Terminal.plain(lockers.joined(separator: ", ")))"
     }
 
-    private func refusals(_ info: FocusInfo) -> [Finding] {
-        let refused = info.screens.filter { $0.state.isEmpty && !$0.detail.isEmpty }
-        guard !daemonIsBroken, let first = refused.first, first.detail != FocusInfo.noDaemon else { return [] }
-        return [
-            .warning(
-                Self.check, "the screen of \(first.topic) is not open: \(first.detail)",
-                first.detail.hasPrefix(FocusInfo.denial)
-                    ? "Let notifyd-focus claim it: [[policy]] in notifyd.toml(5)."
-                    : "Correct that, then: systemctl --user restart notifyd-focus")
-        ]
-    }
-
-    /// - Parameter daemonIsBroken: whether notifyd is on the bus only to report a bad configuration.
-    static func ask(_ query: BusQuery, daemonIsBroken: Bool) async -> FocusCheck {
-        var check = FocusCheck(daemonIsBroken: daemonIsBroken)
+    static func ask(_ query: BusQuery) async -> FocusCheck {
+        var check = FocusCheck()
         check.isThere = await query.owner(of: FocusInfo.name) != nil
         if check.isThere { check.info = try? await FocusInfo.ask(query) }
+        if check.info != nil { check.told = await query.diagnosis(.focus) }
         check.unit = await FocusUnit.ask(query)
         let file = BaseDirectories().configuration + "/focus.toml"
         do throws(ConfigurationError) {
@@ -120,25 +92,16 @@ struct FocusCheck {
 
 /// What the service manager says of notifyd-focus.service and of the desktop; org.freedesktop.systemd1(5).
 struct FocusUnit {
-    /// What a desktop runs that does not start `graphical-session.target`.
-    static let start = """
-        systemctl --user import-environment DISPLAY WAYLAND_DISPLAY SWAYSOCK I3SOCK XAUTHORITY && \
-        systemctl --user restart notifyd-focus
-        """
-
     /// Whether it is started with `graphical-session.target`.
     var isEnabled = false
     var hasFailed = false
     /// Whether `graphical-session.target` is reached.
     var isSessionActive = false
-    /// Whether the service manager knows of a display.
-    var hasDisplay = false
 
     /// - Returns: `nil` without a service manager.
     static func ask(_ query: BusQuery) async -> FocusUnit? {
-        guard let environment = await query.managerEnvironment() else { return nil }
+        guard await query.managerEnvironment() != nil else { return nil }
         var unit = FocusUnit()
-        unit.hasDisplay = environment["DISPLAY"] != nil || environment["WAYLAND_DISPLAY"] != nil
         unit.isEnabled = await query.isEnabled("notifyd-focus.service")
         unit.hasFailed = await query.unit("notifyd-focus.service").text("ActiveState") == "failed"
         unit.isSessionActive = await query.unit("graphical-session.target").text("ActiveState") == "active"

@@ -60,9 +60,9 @@ struct BusQuery {
     }
 
     /// What a program says of itself; one that does not run, or is too old, says nothing.
-    func diagnosis(_ remote: Remote) async -> [(check: String, state: String, advice: String)] {
+    func diagnosis(_ remote: Remote) async -> [Finding] {
         let rows = (try? await ask(remote, "Diagnose"))?.first?.elements ?? []
-        return rows.compactMap { $0.texts(atLeast: 3) }.map { ($0[0], $0[1], $0[2]) }
+        return rows.compactMap { $0.texts(atLeast: 3) }.map { .warning($0[0], $0[1], $0[2]) }
     }
 
     /// The unique name of the owner of a name, or `nil`.

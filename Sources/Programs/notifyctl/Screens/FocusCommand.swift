@@ -111,10 +111,6 @@ struct FocusCommand: BusCommand {
 /// The state of notifyd-focus, and what it sees: the answer of `Get` of `org.notifyd.Focus1`.
 struct FocusInfo {
     static let name = Remote.focus.name
-    /// The detail of a screen that waits for notifyd.
-    static let noDaemon = "notifyd is not there"
-    /// The beginning of the detail of a screen that the policy denies.
-    static let denial = "you may not "
 
     /// The window that has the keyboard.
     struct FocusedWindow {

@@ -58,6 +58,9 @@ public final class WindowFollower {
     private var owners: CompositorOwners?
     private let compositors: CompositorInterface
 
+    /// Whether this process or the service manager knew of a display at the last attempt.
+    private(set) var knowsDisplay = true
+
     /// Whether the desktop's screens are dark.
     public var isBlank: Bool { saver?.isActive ?? false }
 
@@ -126,6 +129,7 @@ public final class WindowFollower {
                 all.filter { Self.variables.contains($0.key) }
             }
             failures = []
+            knowsDisplay = environments.contains { $0["DISPLAY"] != nil || $0["WAYLAND_DISPLAY"] != nil }
             let desktops = environments.compactMap { $0["XDG_CURRENT_DESKTOP"]?.split(separator: ":") }
             let names = owners?.believed(desktops: Set(desktops.joined())) ?? []
             candidates = SourceCandidate.all(in: environments, names: names)[...]
