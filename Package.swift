@@ -93,7 +93,7 @@ let package = Package(
         .target(name: "UserFiles", path: "Sources/Common/UserFiles", swiftSettings: strict),
         // Configuration files of the daemon and of bridges, and the secrets that they name.
         .target(
-            name: "TOMLTables", dependencies: ["NotifyText", "Routing", "UserFiles"],
+            name: "TOMLTables", dependencies: ["NotifyText", "UserFiles"],
             path: "Sources/Common/TOMLTables", swiftSettings: strict),
         // Regular expressions of configurations, for texts that others choose.
         .target(name: "Patterns", dependencies: ["CPCRE2"], path: "Sources/Common/Patterns", swiftSettings: strict),
@@ -109,7 +109,8 @@ let package = Package(
         .target(
             name: "Journal",
             dependencies: [
-                "CStorage", "Routing", "UserFiles", .product(name: "DequeModule", package: "swift-collections"),
+                "CStorage", "NotifyText", "Routing", "UserFiles",
+                .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "GRDB", package: "GRDB.swift"), .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             path: "Sources/Daemon/Journal", swiftSettings: strict),
@@ -271,7 +272,7 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "NotifyTestSupport", dependencies: ["NotifyClient", "NotifyRehearsal", "Routing"],
+            name: "NotifyTestSupport", dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyText", "Routing"],
             path: "Sources/Testing/NotifyTestSupport", swiftSettings: strict),
         // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
         .target(

@@ -1,5 +1,4 @@
 import NotifyText
-package import Routing
 
 /// Members of messages, and what their values have to be.
 extension TableReader {
@@ -103,11 +102,13 @@ extension TableReader {
         return path.hasPrefix("/") ? path : folder + "/" + path
     }
 
-    /// Topics, or `/`.
-    package mutating func prefixes(_ key: String) -> [TopicPrefix]? {
+    /// What each text of an array stands for. The error of parsing one is the mistake.
+    package mutating func parsed<Content, Failure: Error>(
+        all key: String, _ parse: (String) throws(Failure) -> Content
+    ) -> [Content]? {
         strings(key)?.compactMap { text, offset in
-            do throws(TopicError) {
-                return try TopicPrefix(text)
+            do throws(Failure) {
+                return try parse(text)
             } catch {
                 note(at: offset, "\(error)")
                 return nil

@@ -1,6 +1,5 @@
 import Glibc
 import NotifyText
-import Routing
 
 /// Reads one TOML table strictly: keys are read by name and type, and any key left over is a mistake.
 ///

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// The fields of an event as bytes. A field is its name, its D-Bus signature and its value, each with its length in
 /// front.
 ///

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Claims of single events: rules 3, 4 and 6 of docs/design.md. A claim is in time until a call with the event has left
 /// for the server; then it retracts.
 extension Router {

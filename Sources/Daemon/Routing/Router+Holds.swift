@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Provisional claims, which must be confirmed in time. When in doubt, the banner is shown.
 ///
 /// Several claimants may hold an event: it is claimed when the first of them confirms, and goes on when the last one

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// `Snooze`: a shown or muted event leaves its banner, and asks for a banner again when its time is over.
 ///
 /// Until then it stays in memory and keeps its outcome, so that claims, `Withdraw` and `collapse` find it as they find

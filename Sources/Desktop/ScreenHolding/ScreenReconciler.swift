@@ -1,3 +1,4 @@
+import NotifyText
 package import Routing
 
 /// Decides which screens are opened, changed and closed so that what is held is what is wanted. No bus and no clock:

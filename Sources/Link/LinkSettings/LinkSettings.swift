@@ -82,8 +82,8 @@ public struct LinkSettings: Equatable, Sendable {
             if keys.isEmpty { table.note("accept", "'accept' is a second key, and there is no 'key'") }
             keys.append(other)
         }
-        let share = table.prefixes("share") ?? [.all]
-        let skip = table.prefixes("skip") ?? []
+        let share = table.parsed(all: "share", TopicPrefix.init) ?? [.all]
+        let skip = table.parsed(all: "skip", TopicPrefix.init) ?? []
         let tellsScreens = table.boolean("screens") ?? true
         guard let server, let user else { return nil }
         let line = Line(channel: nil, share: share, skip: skip, keys: keys, tellsScreens: tellsScreens)
@@ -92,9 +92,9 @@ public struct LinkSettings: Equatable, Sendable {
 
     private static func readChannel(from table: inout TableReader) -> Line? {
         let name = table.required("name") { $0.level($1) }
-        let topics = table.required("topics") { $0.prefixes($1) }
+        let topics = table.required("topics") { $0.parsed(all: $1, TopicPrefix.init) }
         if topics?.isEmpty == true { table.note("topics", "a channel shares at least one topic, such as \"/run\"") }
-        let skip = table.prefixes("skip") ?? []
+        let skip = table.parsed(all: "skip", TopicPrefix.init) ?? []
         // With a channel in clear, the broker could speak for everybody whose key nobody has seen yet.
         let key = table.required("key") { $0.credential($1) }
         let other = table.credential("accept")

@@ -78,7 +78,7 @@ public struct MapSettings: Equatable, Sendable {
 
     private func readOutbound(from table: inout TableReader) -> OutboundMap? {
         let address = table.parsed("publish", LevelPattern.init)
-        let topics = table.required("topics") { $0.prefixes($1) }
+        let topics = table.required("topics") { $0.parsed(all: $1, TopicPrefix.init) }
         let payload = table.parsed("payload", MessageTemplate.init)
         let isRetained = table.boolean("retain") ?? false
         let isLinked = table.boolean("link") ?? false

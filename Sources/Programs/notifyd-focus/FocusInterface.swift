@@ -1,4 +1,5 @@
 import Glibc
+import NotifyText
 import Routing
 import ScreenHolding
 import Systemd

@@ -104,7 +104,7 @@ struct MapReader {
 
     private func readOutbound(from table: inout TableReader) -> PublishMap? {
         let name = table.string("publish")
-        let topics = table.required("topics") { $0.prefixes($1) }
+        let topics = table.required("topics") { $0.parsed(all: $1, TopicPrefix.init) }
         let moment = table.word("when", of: Moment.self) ?? .away
         let after = table.duration("after", upTo: .seconds(24 * 3600), from: .seconds(1))
         let title = table.parsed("title", MessageTemplate.init)

@@ -4,6 +4,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 import NIOSSL
+import NotifyBridge
 import NotifyClient
 import NotifyText
 import Routing

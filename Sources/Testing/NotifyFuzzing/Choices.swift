@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 
 /// Makes choices out of bytes, so that a fuzzer that changes a byte changes a choice. When the bytes are used up, every

@@ -1,3 +1,4 @@
+import NotifyText
 internal import Routing
 
 /// Where and why a scenario cannot be read.

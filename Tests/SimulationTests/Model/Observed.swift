@@ -1,3 +1,5 @@
+import NotifyText
+
 @testable import Routing
 
 /// What both routers must agree on: an effect without what is the router's own business, such as the wording of an

@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 
 /// A script as lines that a person can read and play in the head.

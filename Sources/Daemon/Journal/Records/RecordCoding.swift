@@ -1,4 +1,5 @@
 import CStorage
+import NotifyText
 package import Routing
 
 /// Appends values in the journal's binary coding. Whoever writes often keeps the writer, so that its memory is
