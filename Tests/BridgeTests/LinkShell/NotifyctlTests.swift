@@ -177,7 +177,8 @@ struct NotifyctlTests {
             #expect(after != before)
             #expect(
                 manager.calls == [
-                    "StopUnit notifyd-mqtt.service", "StopUnit notifyd.service", "StartUnit notifyd.service",
+                    "StopUnit notifyd-mqtt.service", "StopUnit notifyd.service", "ResetFailedUnit notifyd.service",
+                    "StartUnit notifyd.service", "ResetFailedUnit notifyd-mqtt.service",
                     "StartUnit notifyd-mqtt.service",
                 ])
             try await rig.one.until("the new device is online") {
