@@ -50,8 +50,8 @@ private func event(_ id: UInt64) -> Event {
         let call = banners.begin(key, first: EventID(1), isExclusive: false, at: start, timers: &timers)
         #expect(banners[key]?.waiting.isEmpty == true)
         #expect(banners.emptyBanner(key) == nil)
-        let ended = [banners.end(call, as: .busy, at: start), banners.end(call, as: .busy, at: start)]
-        #expect(ended.map { $0?.call.id } == [call, nil])
+        let ended = (1...2).map { _ in banners.end(call, .notAsked, at: start, timers: &timers)?.call.id }
+        #expect(ended == [call, nil])
         #expect(banners.takeInFlight(key).map(\.rawValue) == [1])
     }
 
@@ -85,7 +85,7 @@ private func event(_ id: UInt64) -> Event {
     @Test mutating func aCallEndsOnce() {
         server.serverAppeared(at: start)
         let call = begin()
-        let ends = [server.end(call, as: .busy, at: start), server.end(call, as: .busy, at: start)]
+        let ends = (1...2).map { _ in server.end(call, .notAsked, at: start, timers: &timers) }
         #expect(ends == [key, nil])
     }
 
@@ -95,11 +95,11 @@ private func event(_ id: UInt64) -> Event {
         for _ in 1...3 {
             let id = begin()
             let call = Banner.Call(id: id, at: start, first: EventID(1), delays: server.delays)
-            _ = server.end(id, as: .failed, at: start)
+            _ = server.end(id, .noAnswer, at: start, timers: &timers)
             server.keepTimedOut(TimedOutCall(key: key, call: call, inFlight: SortedIDs()), limit: 2)
             calls.append(id)
         }
-        let late = calls.map { server.answeredLate($0, at: start, timers: &timers)?.call.id }
+        let late = calls.map { server.answeredLate($0, isShown: true, at: start, timers: &timers)?.call.id }
         #expect(late == [nil, calls[1], calls[2]])
     }
 
@@ -114,11 +114,11 @@ private func event(_ id: UInt64) -> Event {
 
     @Test mutating func nothingIsAwaitedOfAServerThatIsGone() {
         server.serverAppeared(at: start)
-        let call = begin(isExclusive: true)
-        for _ in 1...3 { server.failed(at: start, timers: &timers) }
+        let calls = (1...4).map { begin(isExclusive: $0 == 4) }
+        for call in calls[..<3] { _ = server.end(call, .noAnswer, at: start, timers: &timers) }
         #expect(server.isCircuitOpen)
         server.serverVanished(at: start)
-        #expect(server.end(call, as: .busy, at: start) == nil)
+        #expect(server.end(calls[3], nil, at: start, timers: &timers) == nil)
         #expect(!server.isCircuitOpen && server.cooldownTimer == nil && server.exclusiveTimer == nil)
     }
 }

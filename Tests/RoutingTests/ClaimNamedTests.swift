@@ -124,9 +124,9 @@ struct ClaimNamedTests {
         _ = router.handle(claim("1", .read), at: start)
         _ = router.handle(claim("1", .withdrawn), at: start)
         let unchanged = router.handle(claim("1", .claimed), at: start).effects
-        #expect(!unchanged.contains { if case .keepAwaited = $0 { true } else { false } })
+        #expect(!unchanged.contains { if case .awaited(_, .some) = $0 { true } else { false } })
         let longer = router.handle(claim("1", .claimed, left: .seconds(100_000)), at: start).effects
-        #expect(longer.contains { if case .keepAwaited = $0 { true } else { false } })
+        #expect(longer.contains { if case .awaited(_, .some) = $0 { true } else { false } })
         _ = router.handle(.timerFired, at: after(.seconds(99_999)))
         #expect(
             resolutions(router.handle(push("1"), at: after(.seconds(99_999))).effects).map(\.outcome) == [.withdrawn])
@@ -190,7 +190,7 @@ struct ClaimNamedTests {
         }
         #expect(awaited(router) == ["a", "c", "d", "e"])
         let (reply, effects) = router.handle(claim("f", by: ":1.3"), at: start)
-        #expect(effects.count { if case .dropAwaited = $0 { true } else { false } } == 1)
+        #expect(effects.count { if case .awaited(_, nil) = $0 { true } else { false } } == 1)
         #expect(reply == .success(.verdict(.awaited)))
         #expect(awaited(router).contains("f") && router.awaitedCount == 4 && router.awaitedFill >= 75)
     }
@@ -239,7 +239,7 @@ struct ClaimNamedTests {
         ]
         let effects = router.handle(.restored(restoration), at: start)
         #expect(resolutions(effects).map(\.outcome) == [.claimed])
-        #expect(effects.count { if case .dropAwaited = $0 { true } else { false } } == 2)
+        #expect(effects.count { if case .awaited(_, nil) = $0 { true } else { false } } == 2)
         #expect(router.awaitedCount == 0)
         #expect(router.handle(claim("3"), at: start).reply == .success(.verdict(.awaited)))
     }

@@ -52,9 +52,7 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
     private var periods = QuietPeriods()
 
     private mutating func mute(_ text: String, for seconds: Int) throws {
-        let prefix = try TopicPrefix(text)
-        let end = boot + .seconds(seconds)
-        periods.mute(prefix, until: end, timer: timers.schedule(.mute(prefix), at: end))
+        try periods.mute(try TopicPrefix(text), for: .seconds(seconds), limit: 3, at: boot, timers: &timers)
     }
 
     @Test mutating func theNearestMuteCoversATopic() throws {
@@ -67,19 +65,21 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
 
     @Test mutating func thePauseGoesBeforeMutes() throws {
         try mute("/run", for: 1)
-        let isChanged = periods.pauseUntilLifted()
-        #expect(isChanged)
+        _ = periods.takeChanges()
+        periods.pause(for: .zero, at: boot, timers: &timers)
+        #expect([periods.takeChanges()] == [.quiet])
         #expect(periods.covering(try topic("/run/r1"))?.cause == .paused)
         #expect(periods.all.map(\.cause) == [.paused, .muted])
     }
 
     @Test mutating func liftingWhatIsNotThereChangesNothing() throws {
         try mute("/run", for: 1)
-        let changes = [
-            periods.liftPause(), periods.liftMute(try TopicPrefix("/run/r1")),
-            periods.liftMute(try TopicPrefix("/run")),
-        ]
-        #expect(changes == [false, false, true])
+        _ = periods.takeChanges()
+        periods.pause(for: nil, at: boot, timers: &timers)
+        periods.endMute(of: try TopicPrefix("/run/r1"))
+        #expect([periods.takeChanges()] == [[]])
+        periods.endMute(of: try TopicPrefix("/run"))
+        #expect([periods.takeChanges()] == [.quiet])
         #expect(periods.all.isEmpty)
     }
 }
@@ -169,10 +169,10 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
 
 @Suite struct WindowsTests {
     private var timers = Router.Timers()
-    private var windows = Windows()
+    private var events = Events(firstID: EventID(1), oldestID: EventID(1))
 
     private mutating func add(_ event: Event, after milliseconds: Int, isReplayed: Bool = false) -> Window {
-        windows.add(
+        events.addToWindow(
             event, length: .milliseconds(100), isAwaited: true, isReplayed: isReplayed,
             at: start + .milliseconds(milliseconds), timers: &timers)
     }
@@ -181,7 +181,7 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
         let first = add(try event(1), after: 0)
         let second = add(try event(2), after: 50)
         let other = add(try event(3, "/post/2"), after: 50)
-        #expect(windows.count == 2)
+        #expect(events.windows.count == 2)
         #expect(second.opened == first.opened)
         #expect(other.opened == start + .milliseconds(50))
     }

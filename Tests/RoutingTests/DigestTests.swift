@@ -317,7 +317,9 @@ struct DigestTallyTests {
 
 extension [Effect] {
     fileprivate var counts: Int { count { if case .countDigests = $0 { true } else { false } } }
-    fileprivate var digestChanges: Int { count { if case .changed(.digests) = $0 { true } else { false } } }
+    fileprivate var digestChanges: Int {
+        count { if case .changed(let tables) = $0 { tables.contains(.digests) } else { false } }
+    }
     fileprivate var announced: [Event] {
         compactMap { if case .announce(let event, _) = $0 { event } else { nil } }
     }

@@ -33,13 +33,13 @@ struct ExpiredAtOnceTests {
 
     @Test mutating func itIsNoValueAndLeavesTheOneThereIs() {
         bench.publish("/value/1")
-        #expect(bench.router.values[try! Topic("/value/1")]?.id == EventID(1))
+        #expect(bench.router.names.values[try! Topic("/value/1")]?.id == EventID(1))
         _ = publish("/value/1")
-        #expect(bench.router.values[try! Topic("/value/1")]?.id == EventID(1))
+        #expect(bench.router.names.values[try! Topic("/value/1")]?.id == EventID(1))
         var options = PublishOptions()
         options.retain = true
         _ = publish("/post/2", options)
-        #expect(bench.router.values[try! Topic("/post/2")] == nil)
+        #expect(bench.router.names.values[try! Topic("/post/2")] == nil)
     }
 
     @Test mutating func itTakesThePlaceOfAnEarlierOne() {

@@ -46,7 +46,8 @@ struct OwnedStateTests {
         var (server, timers) = (ServerCalls(), Router.Timers())
         let attempts = (0..<2).map { _ in server.startIfDue(at: start, timers: &timers) }
         #expect(attempts == [true, false] && server.startTimer != nil)
-        server.shown()
+        let call = server.begin(for: .summary, isExclusive: false, at: start, timers: &timers)
+        _ = server.end(call, nil, at: start, timers: &timers)
         #expect(server.startTimer == nil)
         let again = server.startIfDue(at: start, timers: &timers)
         #expect(again)

@@ -221,5 +221,7 @@ struct QuietTests {
 }
 
 extension [Effect] {
-    fileprivate var quietChanges: Int { count { if case .changed(.quiet) = $0 { true } else { false } } }
+    fileprivate var quietChanges: Int {
+        count { if case .changed(let tables) = $0 { tables.contains(.quiet) } else { false } }
+    }
 }

@@ -55,13 +55,9 @@ extension Daemon {
         return restoration
     }
 
-    /// Something happened to the names in the state directory. Whoever deletes it is not done yet: the next retry
-    /// begins afresh.
-    func journalNamesChanged() { storage.namesChanged() }
-
     /// The topic and the publisher of an event in memory, of this turn or in the journal.
     func origin(of id: EventID) throws(Refusal) -> (topic: Topic, publisher: String)? {
-        if let topic = router.topic(of: id), let publisher = router.publisher(of: id) { return (topic, publisher) }
+        if let event = router.event(id) { return (event.topic, event.sender) }
         if let event = storage.pendingEvent(id) { return (event.topic, event.sender) }
         guard storage.isReadable else { return nil }
         let event = try storage.read { journal throws(JournalError) in try journal.event(id) }

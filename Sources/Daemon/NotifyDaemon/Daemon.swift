@@ -210,8 +210,8 @@ final class Daemon {
                     self.unseen = nil
                 }
                 storage.append(.read(id, by: claimant, at: clock.wall, from: place))
-            case .keepAwaited(let awaited): storage.append(.awaited(records.stored(awaited, clock)))
-            case .dropAwaited(let origin): storage.append(.awaitedGone(origin))
+            case .awaited(let origin, let claim):
+                storage.append(claim.map { .awaited(records.stored($0, clock)) } ?? .awaitedGone(origin))
             case .remove(let removal, let version, let isNews):
                 storage.append(records.record(removal, leaving: version, clock))
                 // A value that was over when it came replaces nothing if it is refused.

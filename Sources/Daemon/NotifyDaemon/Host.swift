@@ -44,7 +44,7 @@ protocol Host: AnyObject {
     func owner(of caller: String) -> String
     /// Returns free memory and code to the system.
     func releaseMemory()
-    /// Calls `Daemon.journalNamesChanged` from now on whenever a name in the state directory changes.
+    /// Calls `Storage.namesChanged` from now on whenever a name in the state directory changes.
     func watchNames(in directory: String)
     /// Checks the file of a journal in another process. `ended` is called before this returns only if no process can
     /// be started.

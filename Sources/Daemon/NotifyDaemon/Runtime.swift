@@ -88,7 +88,7 @@ final class Runtime {
         case .windowsAreDue: interface.endWindows()
         case .throttleIsOver: interface.refillThrottle()
         case .clockHasChanged: daemon.updateSchedules()
-        case .namesHaveChanged: daemon.journalNamesChanged()
+        case .namesHaveChanged: daemon.storage.namesChanged()
         case .changesAreCommitted: interface.changesCommitted()
         case .replyHasLeft(let bytes, let caller): interface.noteReply(of: bytes, to: caller)
         }

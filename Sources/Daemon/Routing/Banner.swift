@@ -69,9 +69,11 @@ struct Banners {
     /// Armed while the summary may not be sent again.
     private(set) var summaryTimer: Router.Timers.TimerID?
     /// Whether the journal knows of banners that are up and, because of the limits, not in memory.
-    var hasUnknown = false
+    private(set) var hasUnknown = false
     /// The server, and what delays banners. Calls begin and end here, because a banner has the call that it is in.
-    var server = ServerCalls()
+    private(set) var server = ServerCalls()
+    /// Which new banners the server gets, and which are folded.
+    private var limiter = RateLimiter()
     /// Banners that the server closed, for a button that is reported later.
     private var closed: [BannerID: ClosedBanner] = [:]
     /// Restored banners that are kept for events which may not be restored yet.
@@ -175,13 +177,20 @@ struct Banners {
 
     // MARK: Events that are withdrawn or replaced
 
-    /// An event that was in flight to the banner or shown is withdrawn or replaced. Where the server shows it, the
+    /// An event that is withdrawn or replaced was taken out of its place. Where the server shows it, or will, the
     /// banner is updated.
-    mutating func markOutdated(_ key: CoalescingKey, event id: EventID, isShown: Bool) {
-        if isShown { banners[existing: key].isOutdated = true }
-        if banners[existing: key].call != nil { banners[existing: key].isCallOutdated = true }
-        enqueueIfNeeded(key)
-        server.markOutdated(key, event: id, isShown: isShown)
+    mutating func markOutdated(_ tracked: Router.TrackedEvent) {
+        switch tracked.place {
+        case .shown(let key, _), .inFlight(let key):
+            let isShown = tracked.number != nil
+            if isShown { banners[existing: key].isOutdated = true }
+            if banners[existing: key].call != nil { banners[existing: key].isCallOutdated = true }
+            enqueueIfNeeded(key)
+            server.markOutdated(key, event: tracked.event.id, isShown: isShown)
+        // A call that timed out may still show it.
+        case .waiting(let key), .held(let key): server.markOutdated(key, event: tracked.event.id, isShown: false)
+        case .window, .gone, .snoozed: break
+        }
     }
 
     /// The server shows the events of a call.
@@ -247,12 +256,12 @@ struct Banners {
         if let key = server.inFlight[call]?.key { banners[existing: key].isCallSent = true }
     }
 
-    /// - Parameter cause: how the call delayed other banners: `busy` or `failed`.
+    /// - Parameter failure: `nil`: the server shows the banner.
     /// - Returns: the call, if it was in flight, and whether one of its events was withdrawn or replaced since.
     mutating func end(
-        _ id: BannerCall, as cause: BannerDelay, at now: Instant
+        _ id: BannerCall, _ failure: BannerFailure?, at now: Instant, timers: inout Router.Timers
     ) -> (key: CoalescingKey, call: Banner.Call, isOutdated: Bool)? {
-        guard let key = server.end(id, as: cause, at: now) else { return nil }
+        guard let key = server.end(id, failure, at: now, timers: &timers) else { return nil }
         guard let call = banners[existing: key].call.take() else {
             preconditionFailure("a call ends once, and its banner has it until then")
         }
@@ -262,6 +271,24 @@ struct Banners {
         }
         return (key, call, banners[existing: key].isCallOutdated)
     }
+
+    /// Ends a call that has no answer in time. The server may still show its banner.
+    mutating func timeOut(
+        _ id: BannerCall, limit: Int, at now: Instant, timers: inout Router.Timers
+    ) -> CoalescingKey? {
+        guard let (key, call, isOutdated) = end(id, .noAnswer, at: now, timers: &timers) else { return nil }
+        let late = TimedOutCall(
+            key: key, call: call, inFlight: banners[existing: key].inFlight, isOutdated: isOutdated)
+        server.keepTimedOut(late, limit: limit)
+        return key
+    }
+
+    /// Takes in a late answer.
+    ///
+    /// - Returns: the call, if the server shows its banner.
+    mutating func answeredLate(
+        _ call: BannerCall, isShown: Bool, at now: Instant, timers: inout Router.Timers
+    ) -> TimedOutCall? { server.answeredLate(call, isShown: isShown, at: now, timers: &timers) }
 
     // MARK: Numbers
 
@@ -283,6 +310,12 @@ struct Banners {
         banners[existing: key].first = nil
         banners[existing: key].isOutdated = false
         removeIfUnused(key)
+    }
+
+    /// A banner stays up that is not in memory any more, or does not fit there. The journal still knows it.
+    mutating func letGo(_ id: BannerID) {
+        hasUnknown = true
+        removeNumber(id)
     }
 
     /// Removes a banner without a number, a call and events, if there is one with this key.
@@ -314,6 +347,28 @@ struct Banners {
     }
 
     // MARK: The server
+
+    /// What delays the banner with a key; `nil`: nothing.
+    func delay(of key: CoalescingKey) -> BannerDelay? {
+        guard server.isServerThere else { return server.isServerFound ? .busy : .absent }
+        if server.isCircuitOpen { return .resting }
+        if key == .summary, summaryTimer != nil { return .limited }
+        return server.allowsCall && banners[key]?.call == nil ? nil : .busy
+    }
+
+    /// Whether the limit of banners per second allows a new one.
+    mutating func admits(sender: String, limit: Int, at now: Instant) -> Bool {
+        limiter.admit(sender: sender, limit: limit, at: now)
+    }
+
+    /// - Returns: whether to start a server now: there is none, and a banner is due.
+    mutating func startServer(at now: Instant, timers: inout Router.Timers) -> Bool {
+        !server.isServerThere && !isEmpty && server.startIfDue(at: now, timers: &timers)
+    }
+
+    mutating func serverTimerFired(_ timer: Router.Timers.TimerID, at now: Instant) { server.fired(timer, at: now) }
+    mutating func serverFound(at now: Instant) { server.serverFound(at: now) }
+    mutating func serverAppeared(at now: Instant) { server.serverAppeared(at: now) }
 
     /// The server is gone, with all that it knew: no call has an answer.
     ///

@@ -40,15 +40,18 @@ public struct DigestCount: Sendable {
 
 /// The digests that are owed: one for each period with a digest that has held back a banner.
 struct Digests {
+    /// A digest that is refused because of a limit is tried again after this time.
+    static let retryInterval: Duration = .seconds(10)
+
     private(set) var owed: [ActiveSchedule.Period: OwedDigest] = [:]
     /// Whether the shell is counting.
-    fileprivate var isCounting = false
+    private var isCounting = false
     /// Armed for another try after a digest was refused.
-    fileprivate(set) var retryTimer: Router.Timers.TimerID?
+    private(set) var retryTimer: Router.Timers.TimerID?
     /// Whether something has changed that may make a digest due.
-    fileprivate var isUnchecked = false
-    /// Whether `owed` has changed in this input.
-    fileprivate var hasChanged = false
+    private var isUnchecked = false
+    /// Whether `owed` has changed since `takeChange`.
+    private var hasChanged = false
     /// The digest that was published since the last `stored`, and what was owed before, in case it cannot be stored.
     private(set) var unstored: (event: EventID, owed: [OwedDigest])?
 
@@ -57,9 +60,10 @@ struct Digests {
 
     /// A period has held back the banner of an event.
     ///
-    /// - Returns: the name of the digest that counts it.
-    mutating func add(_ event: EventID, to period: ActiveSchedule.Period) -> EventID {
+    /// - Returns: the name of the digest that counts it; `nil` beyond the limit.
+    mutating func add(_ event: EventID, to period: ActiveSchedule.Period, limit: Int) -> EventID? {
         let before = owed[period]
+        guard before != nil || owed.count < limit else { return nil }
         let digest = OwedDigest(period, name: before?.name ?? event, first: min(event, before?.first ?? event))
         if digest != before {
             owed[period] = digest
@@ -69,10 +73,15 @@ struct Digests {
     }
 
     /// Adds a digest of an earlier run, or one that could not be stored.
-    mutating func putBack(_ digest: OwedDigest) {
+    private mutating func putBack(_ digest: OwedDigest) {
         guard owed[digest.period] == nil else { return }
         owed[digest.period] = digest
         hasChanged = true
+    }
+
+    mutating func restore(_ digests: [OwedDigest], limit: Int) {
+        for digest in digests.prefix(max(0, limit - owed.count)) { putBack(digest) }
+        isUnchecked = true
     }
 
     mutating func remove(_ period: ActiveSchedule.Period) {
@@ -87,20 +96,55 @@ struct Digests {
 
     mutating func stored() { unstored = nil }
 
-    /// Something may be due, or not wanted any more: it is checked at the end of the input.
-    mutating func checkLater() { isUnchecked = true }
-
-    mutating func retryTimerFired() {
-        retryTimer = nil
-        checkLater()
-    }
-
     /// If the digest is among these events, what was owed is owed again.
     mutating func notStored(_ events: Set<EventID>) {
-        guard let (event, digests) = unstored.take() else { return }
-        guard events.contains(event) else { return }
+        guard let (event, digests) = unstored.take(), events.contains(event) else { return }
         for digest in digests { putBack(digest) }
         isUnchecked = true
+    }
+
+    /// Something may be due, or not wanted any more.
+    mutating func checkLater() { isUnchecked = true }
+
+    mutating func takeUnchecked() -> Bool {
+        defer { isUnchecked = false }
+        return isUnchecked
+    }
+
+    mutating func takeChange() -> Bool {
+        defer { hasChanged = false }
+        return hasChanged
+    }
+
+    /// - Parameter timer: armed for another try; `nil`: it is time for that.
+    mutating func retry(_ timer: Router.Timers.TimerID?) {
+        retryTimer = timer
+        if timer == nil { isUnchecked = true }
+    }
+
+    // MARK: Counting
+
+    /// - Returns: whether a count begins now.
+    mutating func beginCount() -> Bool {
+        defer { isCounting = true }
+        return !isCounting
+    }
+
+    /// - Parameter isCurrent: whether the same digests are still due.
+    /// - Returns: the digest to publish, if there is one.
+    mutating func endCount(_ count: DigestCount, isCurrent: Bool) -> Publication? {
+        isCounting = false
+        guard isCurrent else {
+            isUnchecked = true
+            return nil
+        }
+        switch count.result {
+        case .none: for digest in count.digests { remove(digest.period) }
+        // The next pause, mute or schedule that ends has them counted again.
+        case .quiet: break
+        case .found(let publication): return publication
+        }
+        return nil
     }
 }
 
@@ -118,9 +162,6 @@ extension ActiveSchedule.Period {
 /// covers the period's topic. The shell then counts the events in the journal, and the router publishes the digest as
 /// an event like any other. All digests that are due at a moment are one.
 extension Router {
-    /// A digest that is refused because of a limit is tried again after this time.
-    private static let retryInterval: Duration = .seconds(10)
-
     /// The periods that held back banners and are not reported, in the byte order of their topics.
     public var owedDigests: [OwedDigest] { quietPeriods.digests.all }
 
@@ -133,79 +174,21 @@ extension Router {
     /// Whether a pause, a mute or a schedule covers everything at or below a topic.
     public func isQuiet(_ topic: TopicPrefix) -> Bool { quietPeriods.covering(topic) != nil }
 
-    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does
-    /// not count itself.
-    ///
-    /// - Returns: the name of the digest that counts the event.
-    mutating func oweDigest(of tracked: TrackedEvent, heldBackBy quiet: Quiet) -> EventID? {
-        guard tracked.event.topic != DigestTally.topic, let period = digestPeriod(of: quiet),
-            quietPeriods.digests.owed[period] != nil || quietPeriods.digests.owed.count < limits.digests
-        else { return nil }
-        return quietPeriods.digests.add(tracked.event.id, to: period)
-    }
-
-    private func digestPeriod(of quiet: Quiet) -> ActiveSchedule.Period? {
-        switch quiet.cause {
-        case .schedule: quietPeriods.digestPeriod(at: quiet.topic)
-        case .paused, .muted, .desktop:
-            settings.banners.digestsPauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
-        }
-    }
-
-    mutating func restoreDigests(_ restored: [OwedDigest]) {
-        for digest in restored.prefix(max(0, limits.digests - quietPeriods.digests.owed.count)) {
-            quietPeriods.digests.putBack(digest)
-        }
-        quietPeriods.digests.isUnchecked = true
-    }
-
     /// Publishes the digest that was counted.
     ///
     /// - Returns: its id; `nil`: there is none.
     mutating func digestsCounted(
         _ count: DigestCount, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> EventID? {
-        quietPeriods.digests.isCounting = false
-        guard count.digests == dueDigests else {
-            // Something has begun or ended during the count.
-            quietPeriods.digests.isUnchecked = true
-            return nil
-        }
-        switch count.result {
-        case .none: for digest in count.digests { quietPeriods.digests.remove(digest.period) }
-        // The next pause, mute or schedule that ends has them counted again.
-        case .quiet: break
-        case .found(let publication):
-            do throws(Refusal) {
-                try load(for: publication, at: now, reader)
-                let id = try publish(publication, at: now)
-                quietPeriods.digests.published(id, of: count.digests)
-                return id
-            } catch {
-                quietPeriods.digests.retryTimer = timers.schedule(.digest, at: now.instant + Self.retryInterval)
-                throw error
-            }
-        }
-        return nil
-    }
-
-    /// Asks for a count if a digest is due. Runs at the end of every input.
-    mutating func checkDigests() {
-        if quietPeriods.digests.isUnchecked {
-            quietPeriods.digests.isUnchecked = false
-            // The configuration does not want these any more.
-            for period in quietPeriods.digests.owed.keys
-            where quietPeriods.isOnWithoutDigest(period) || period.isPause && !settings.banners.digestsPauses {
-                quietPeriods.digests.remove(period)
-            }
-            if !quietPeriods.digests.isCounting, !dueDigests.isEmpty {
-                quietPeriods.digests.isCounting = true
-                output.append(.countDigests)
-            }
-        }
-        if quietPeriods.digests.hasChanged {
-            quietPeriods.digests.hasChanged = false
-            output.append(.changed(.digests))
+        guard let publication = quietPeriods.endCount(count) else { return nil }
+        do throws(Refusal) {
+            try load(for: publication, at: now, reader)
+            let id = try publish(publication, at: now)
+            quietPeriods.published(id, of: count.digests)
+            return id
+        } catch {
+            quietPeriods.retryDigest(at: now.instant, timers: &timers)
+            throw error
         }
     }
 }

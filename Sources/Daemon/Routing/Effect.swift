@@ -25,10 +25,9 @@ public enum Effect: Sendable {
     /// Keep that a silent, muted or expired event is read: a screen shows its topic, or it was claimed before it came,
     /// or long afterwards.
     indirect case read(EventID, by: String, from: ClaimPlace = ClaimPlace())
-    /// Keep the claim of an event that has not come yet, in place of one with the same name.
-    indirect case keepAwaited(AwaitedClaim)
-    /// Keep that an event with this name is not awaited any more.
-    case dropAwaited(Origin)
+    /// Keep the claim of an event that has not come yet, in place of one with the same name; `nil`: that an event with
+    /// this name is not awaited any more.
+    indirect case awaited(Origin, AwaitedClaim?)
     /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
     indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep what the router says of a table now.

@@ -133,8 +133,8 @@ extension Router {
         if origin.isGlobalID {
             try requireGivenName(origin)
             restoreNames(try reader.globalIDs(), at: now)
-            if !names.deduplicator.knows(origin, at: now.uptime), let id = try stored(origin, reader) {
-                names.deduplicator.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
+            if names.known(origin, at: now.uptime) == nil, let id = try stored(origin, reader) {
+                names.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
             }
         }
         if let key = publication.options.collapse.map({ CollapseKey(topic: publication.topic, text: $0) }),
@@ -150,8 +150,8 @@ extension Router {
                 }
             }
         }
-        if let claim = awaitedClaim(of: events.nextID, origin), !reader.permits(claim, at: publication.topic) {
-            dropAwaited(claim.name)
+        if let claim = names.awaitedClaim(of: events.nextID, origin), !reader.permits(claim, at: publication.topic) {
+            names.dropAwaited(claim.name, output: &output)
         }
     }
 
@@ -162,7 +162,7 @@ extension Router {
         named origin: Origin, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> EventID? {
         restoreNames(try reader.globalIDs(), at: now)
-        if let id = names.deduplicator.known(origin, at: now.uptime) { return id }
+        if let id = names.known(origin, at: now.uptime) { return id }
         return try stored(origin, reader)
     }
 
@@ -180,7 +180,7 @@ extension Router {
 
     mutating func restoreNames(_ restored: Restoration, at now: Now) {
         for name in restored.origins {
-            names.deduplicator.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
+            names.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
         }
     }
 

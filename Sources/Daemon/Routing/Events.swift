@@ -1,6 +1,6 @@
 import DequeModule
 
-/// The events in memory, each in one place, and the ids that events get.
+/// The events in memory, each in one place, the windows that some of them are in, and the ids that events get.
 struct Events {
     /// The smallest id that claims may name; no run has used lower ones.
     let oldestID: EventID
@@ -8,6 +8,8 @@ struct Events {
     let firstID: EventID
     private(set) var nextID: EventID
     private var tracked = SlabDictionary<EventID, Router.TrackedEvent>()
+    /// The open windows by coalescing key. Each arms the timer for its deadline.
+    private(set) var windows = SlabDictionary<CoalescingKey, Window>()
     /// Undecided events and their memory cost, by the programs of their senders.
     private(set) var undecided = Owners()
     /// Undecided events of earlier runs that are not restored yet.
@@ -33,7 +35,6 @@ struct Events {
 
     subscript(existing id: EventID) -> Router.TrackedEvent {
         _read { yield tracked[existing: id] }
-        _modify { yield &tracked[existing: id] }
     }
 
     /// - Throws: `.unknownEvent` if the id was not given out by this router.
@@ -63,26 +64,101 @@ struct Events {
         if event.isUndecided { undecided.add(bytes: event.event.memoryCost, of: .connection(event.event.sender)) }
     }
 
+    /// Removes an event, also from its window.
     fileprivate mutating func remove(_ id: EventID) -> Router.TrackedEvent {
-        let removed = tracked.remove(existing: id)
+        var removed = tracked.remove(existing: id)
         if removed.isUndecided { uncount(removed.event) }
+        if case .window(let key) = removed.place, let slot = windows.slot(of: key) {
+            windows[slot: slot].claim(id)
+            // Later events may have extended the window.
+            removed.deadline = windows[slot: slot].deadline
+        }
         return removed
     }
 
     /// While an event waits for the server, its lifetime may end.
-    fileprivate mutating func move(_ id: EventID, to place: Router.TrackedEvent.Place, timers: inout Router.Timers) {
+    ///
+    /// - Returns: whether a banner shows it again that was snoozed.
+    fileprivate mutating func move(
+        _ id: EventID, to place: Router.TrackedEvent.Place, timers: inout Router.Timers
+    ) -> Bool {
         let slot = tracked.slot(existing: id)
-        let wasUndecided = tracked[slot: slot].isUndecided
+        let (wasUndecided, wasSnoozed) = (tracked[slot: slot].isUndecided, tracked[slot: slot].isSnoozed)
         tracked[slot: slot].place = place
         tracked[slot: slot].expiryTimer = nil
-        if case .waiting = place {
-            tracked[slot: slot].expiryTimer = timers.schedule(.event(id), at: tracked[slot: slot].expires)
+        switch place {
+        case .waiting: tracked[slot: slot].expiryTimer = timers.schedule(.event(id), at: tracked[slot: slot].expires)
+        case .snoozed: tracked[slot: slot].isSnoozed = true
+        case .shown, .gone: tracked[slot: slot].isSnoozed = false
+        case .window, .held, .inFlight: break
         }
         if wasUndecided, !tracked[slot: slot].isUndecided { uncount(tracked[slot: slot].event) }
+        return wasSnoozed && !tracked[slot: slot].isSnoozed
     }
+
+    /// An event asks for a banner from now on.
+    ///
+    /// - Parameter expires: a new end of its lifetime.
+    mutating func becomeDue(_ id: EventID, at now: Instant, until expires: Uptime? = nil) {
+        tracked[existing: id].deadline = now
+        if let expires { tracked[existing: id].expires = expires }
+    }
+
+    /// Sets the screens whose answers are awaited.
+    mutating func setAsked(_ id: EventID, _ screens: [ScreenID]) { tracked[existing: id].asked = screens }
 
     private mutating func uncount(_ event: Event) {
         undecided.remove(bytes: event.memoryCost, of: .connection(event.sender))
+    }
+
+    // MARK: Windows
+
+    /// Adds an event to the window of its key, and opens one where there is none.
+    ///
+    /// - Parameter isReplayed: whether an earlier run accepted it. Such an event gets its whole window, beyond the
+    ///   limit.
+    mutating func addToWindow(
+        _ event: Event, length: Duration, isAwaited: Bool, isReplayed: Bool, at now: Instant,
+        timers: inout Router.Timers
+    ) -> Window {
+        let key = event.key
+        let slot =
+            windows.slot(of: key)
+            ?? windows.insert(Window(length: length, maximum: event.route.maximumWindow, at: now), for: key)
+        windows[slot: slot].change(in: slot, &timers) { window in
+            window.add(event.id, length: length, isAwaited: isAwaited, at: now)
+            if isReplayed { window.extend(until: now + length) }
+        }
+        return windows[slot: slot]
+    }
+
+    /// Puts an event back that has left its window, which may have been closed.
+    mutating func returnToWindow(_ id: EventID, _ key: CoalescingKey, at now: Instant, timers: inout Router.Timers) {
+        let tracked = tracked[existing: id]
+        let slot = windows.slot(of: key) ?? windows.insert(Window(restoring: tracked, at: now), for: key)
+        windows[slot: slot].change(in: slot, &timers) { $0.restore(tracked) }
+    }
+
+    mutating func hold(_ id: EventID, in key: CoalescingKey) { windows[existing: key].hold(id) }
+    mutating func release(_ id: EventID, in key: CoalescingKey) {
+        windows[existing: key].release(id, isAwaited: tracked[existing: id].isAwaited)
+    }
+    mutating func stopAwaiting(_ id: EventID, in key: CoalescingKey) { windows[existing: key].stopAwaiting(id) }
+
+    /// The key of the window in a slot that has armed a timer; `nil`: the timer is stale.
+    func window(in slot: Int32, armedBy timer: Router.Timers.TimerID) -> CoalescingKey? {
+        guard let (key, window) = windows.entry(in: slot), window.timer == timer else { return nil }
+        return key
+    }
+
+    /// Closes a window. Its events keep their places until they are moved, and the deadline.
+    @discardableResult
+    mutating func closeWindow(_ key: CoalescingKey, at now: Instant) -> Window? {
+        guard let window = windows.removeValue(forKey: key) else { return nil }
+        let deadline = min(window.deadline, now)
+        for id in window.held { tracked[existing: id].deadline = deadline }
+        for id in window.unclaimed { tracked[existing: id].deadline = deadline }
+        return window
     }
 
     // MARK: Undecided events
@@ -170,22 +246,37 @@ extension Router {
 
         let event: Event
         let accepted: Instant
-        var expires: Uptime
+        fileprivate(set) var expires: Uptime
         fileprivate(set) var place: Place
         /// When its window was opened.
-        var opened: Instant
+        let opened: Instant
         /// The deadline of its window, once the window has ended.
-        var deadline: Instant
+        fileprivate(set) var deadline: Instant
         /// The screens whose answers are awaited.
-        var asked: [ScreenID] = []
+        fileprivate(set) var asked: [ScreenID] = []
         /// Armed while the event waits for the server, for the end of its lifetime.
         fileprivate(set) var expiryTimer: Timers.LifetimeID?
         /// Whether an earlier run accepted it.
-        var isReplayed = false
+        let isReplayed: Bool
         /// Whether it was accepted before the last boot. No clock says how long ago, and `accepted` has no meaning.
-        var isOfEarlierBoot = false
+        let isOfEarlierBoot: Bool
         /// Whether it has an outcome already and was snoozed. It stays so until a banner shows it again.
-        var isSnoozed = false
+        fileprivate(set) var isSnoozed: Bool
+
+        /// - Parameters:
+        ///   - deadline: `nil` for an event that is decided: the times of its window are recorded already.
+        ///   - age: how long ago it was accepted; `nil` for an event of an earlier boot.
+        init(
+            _ event: Event, in place: Place, age: Duration?, expires: Uptime? = nil, opened: Instant? = nil,
+            deadline: Instant? = nil, asked: [ScreenID] = [], isReplayed: Bool = false, at now: Now
+        ) {
+            accepted = now.instant.before(by: age)
+            (self.event, self.place, self.asked, self.isReplayed) = (event, place, asked, isReplayed)
+            (self.opened, self.deadline) = (opened ?? accepted, deadline ?? accepted)
+            self.expires = expires ?? now.uptime
+            isOfEarlierBoot = age == nil
+            isSnoozed = if case .snoozed = place { true } else { false }
+        }
 
         /// The window that it is in.
         var window: CoalescingKey? {
@@ -239,7 +330,7 @@ extension Router {
     /// Removes an event from memory. It must not have a place any more.
     mutating func forget(existing id: EventID) -> TrackedEvent {
         let tracked = events.remove(id)
-        if tracked.isSnoozed { quietPeriods.snoozes.end(id) }
+        if tracked.isSnoozed { quietPeriods.endSnooze(of: id) }
         names.remove(tracked.event)
         return tracked
     }
@@ -251,8 +342,10 @@ extension Router {
         for id in events.takeGone() { _ = forget(existing: id) }
     }
 
-    /// Changes the place of an event.
-    mutating func move(_ id: EventID, to place: TrackedEvent.Place) { events.move(id, to: place, timers: &timers) }
+    /// Changes the place of an event. The snooze ends of one that a banner shows again.
+    mutating func move(_ id: EventID, to place: TrackedEvent.Place) {
+        if events.move(id, to: place, timers: &timers) { quietPeriods.endSnooze(of: id) }
+    }
 }
 
 /// Where an undecided event is.
@@ -274,7 +367,7 @@ extension Router {
         if let hold = screens.holds[id].first { return .held(by: hold.claimant) }
         switch tracked.place {
         case .window: return .window
-        case .waiting(let key): return .waiting(delay(to: key))
+        case .waiting(let key): return .waiting(banners.delay(of: key))
         case .inFlight: return .asked
         case .held, .shown, .gone, .snoozed: return nil
         }
@@ -284,16 +377,9 @@ extension Router {
     public func window(of id: EventID) -> (accepted: Instant?, opened: Instant, deadline: Instant)? {
         guard let tracked = events[id], tracked.isUndecided else { return nil }
         let accepted = tracked.isOfEarlierBoot ? nil : tracked.accepted
-        guard case .window(let key) = tracked.place, let window = windows[key] else {
+        guard case .window(let key) = tracked.place, let window = events.windows[key] else {
             return (accepted, tracked.opened, tracked.deadline)
         }
         return (accepted, window.opened, window.deadline)
-    }
-
-    private func delay(to key: CoalescingKey) -> BannerDelay? {
-        guard banners.server.isServerThere else { return banners.server.isServerFound ? .busy : .absent }
-        if banners.server.isCircuitOpen { return .resting }
-        if key == .summary, banners.summaryTimer != nil { return .limited }
-        return banners.server.allowsCall && banners[key]?.call == nil ? nil : .busy
     }
 }

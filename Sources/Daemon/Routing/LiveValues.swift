@@ -68,39 +68,20 @@ struct LiveValues {
 
 extension Router {
     /// Removals that are remembered, in the order of their ids.
-    public var rememberedRemovals: [Tombstone] { values.removals }
-
-    mutating func setValue(_ version: ValueVersion, of topic: Topic, bytes: Int, until expires: Uptime) {
-        values.set(version, of: topic, bytes: bytes, timer: timers.schedule(.value(topic), at: expires))
-    }
-
-    /// The version of a value or a removal that is published now. Without `if-newer` it is above that of the topic's
-    /// last one, so that it does not lose elsewhere because of a slow clock.
-    ///
-    /// - Returns: the version, and whether the topic has a newer value or removal, which stays.
-    func version(of publication: Publication, at now: Now) -> (version: ValueVersion, isOutdated: Bool) {
-        let options = publication.options
-        let last = values.last(of: publication.topic, at: now.uptime)
-        var published = options.published ?? publication.received
-        if !options.ifNewer, let last, last.published >= published {
-            published = last.published == .max ? .max : last.published + 1
-        }
-        let version = ValueVersion(published: published, id: events.nextID, origin: options.origin)
-        return (version, options.ifNewer && last.map { !version.isNewer(than: $0, on: names.device) } ?? false)
-    }
+    public var rememberedRemovals: [Tombstone] { names.values.removals }
 
     mutating func acceptRemoval(_ publication: Publication, at now: Now) -> EventID {
-        let (version, isOutdated) = version(of: publication, at: now)
         let id = events.takeID()
+        let (version, isOutdated) = names.version(of: publication, as: id, at: now.uptime)
         output.statistics.published += 1
-        names.deduplicator.record(publication.options.origin, as: id, at: now.uptime)
+        names.record(publication.options.origin, as: id, at: now.uptime)
         let removal = ValueRemoval(
             id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,
             cause: .publisher)
         if isOutdated {
             output.append(.remove(removal, leaving: nil, isNews: false))
         } else {
-            let hadValue = values.remove(publication.topic) != nil
+            let hadValue = names.removeValue(of: publication.topic) != nil
             remember(removal, version, at: now)
             output.append(.remove(removal, leaving: version, isNews: hadValue))
         }
@@ -109,7 +90,7 @@ extension Router {
 
     /// The removal gets an id of its own, which gives it a position among the events.
     mutating func endValue(of topic: Topic, _ cause: ValueRemoval.Cause, at now: Now) {
-        guard let version = values.remove(topic)?.version else { return }
+        guard let version = names.removeValue(of: topic) else { return }
         let published = cause == .replaced ? version.published : nil
         let removal = ValueRemoval(
             id: events.takeID(), topic: topic, origin: Origin(), published: published, cause: cause)
@@ -118,8 +99,7 @@ extension Router {
     }
 
     private mutating func remember(_ removal: ValueRemoval, _ version: ValueVersion, at now: Now) {
-        let tombstone = Tombstone(topic: removal.topic, version: version, removal: removal.id)
-        values.remember(tombstone, for: limits.removalTime, limits: limits, at: now.uptime)
+        names.remember(Tombstone(topic: removal.topic, version: version, removal: removal.id), at: now.uptime)
     }
 }
 

@@ -87,29 +87,21 @@ struct QuietPeriods {
     /// that ends last.
     private var digested: [TopicPrefix: ActiveSchedule.Period] = [:]
 
-    /// Whether the desktop's own “do not disturb” is on.
+    /// Whether the desktop's own “do not disturb” holds banners back.
     private var isDesktopQuiet = false
     /// Whether it is on, followed or not.
-    fileprivate var isDesktopOn = false
+    private var isDesktopOn = false
 
-    var digests = Digests()
-    var snoozes = Snoozes()
+    private(set) var digests = Digests()
+    private(set) var snoozes = Snoozes()
+    /// Whether the pause, the mutes or the lifted schedules have changed since `takeChanges`.
+    private var hasChanged = false
 
     /// The digests that are owed for periods which are over, where nothing else covers their topics.
     var dueDigests: [OwedDigest] { digests.all.filter { !isOn($0.period) && covering($0.period.topic) == nil } }
 
-    /// - Returns: whether that changes anything.
-    fileprivate mutating func followDesktop(_ isFollowed: Bool) -> Bool {
-        defer { isDesktopQuiet = isDesktopOn && isFollowed }
-        return isDesktopQuiet != (isDesktopOn && isFollowed)
-    }
-
     var isPaused: Bool { pause != nil }
-    var muteCount: Int { mutes.count }
     var pauseTimer: TimerID? { pause?.timer }
-
-    func isMuted(_ topic: TopicPrefix) -> Bool { mutes[topic] != nil }
-
     func muteTimer(of topic: TopicPrefix) -> TimerID? { mutes[topic]?.timer }
 
     private static let desktop = Quiet(.all, .desktop, ends: nil)
@@ -146,58 +138,103 @@ struct QuietPeriods {
         return isDesktopQuiet ? Self.desktop : nil
     }
 
-    /// - Returns: whether anything changed.
-    mutating func pauseUntilLifted() -> Bool {
-        guard pause == nil || pause?.ends != nil else { return false }
-        pause = Period(ends: nil, timer: nil)
-        return true
+    // MARK: Changes
+
+    /// The tables that have changed since the last call.
+    mutating func takeChanges() -> Tables {
+        var tables: Tables = hasChanged ? .quiet : []
+        hasChanged = false
+        if snoozes.takeChange() { tables.insert(.snoozes) }
+        if digests.takeChange() { tables.insert(.digests) }
+        return tables
     }
 
-    mutating func pause(until end: Uptime, timer: TimerID) { pause = Period(ends: end, timer: timer) }
-
-    /// - Returns: whether there was a pause.
-    mutating func liftPause() -> Bool { pause.take() != nil }
-
-    mutating func mute(_ topic: TopicPrefix, until end: Uptime, timer: TimerID) {
-        mutes[topic] = Period(ends: end, timer: timer)
+    private mutating func note(_ isChanged: Bool) {
+        guard isChanged else { return }
+        hasChanged = true
+        digests.checkLater()
     }
 
-    /// - Returns: whether this very topic was muted.
-    mutating func liftMute(_ topic: TopicPrefix) -> Bool { mutes.removeValue(forKey: topic) != nil }
+    /// - Parameter duration: zero for a pause until it is lifted; `nil` lifts it.
+    mutating func pause(for duration: Duration?, at now: Uptime, timers: inout Router.Timers) {
+        switch duration {
+        case nil: note(pause.take() != nil)
+        case .zero?:
+            note(pause == nil || pause?.ends != nil)
+            pause = Period(ends: nil, timer: nil)
+        case let duration?:
+            pause = Period(ends: now + duration, timer: timers.schedule(.pause, at: now + duration))
+            note(true)
+        }
+    }
+
+    /// - Parameter duration: zero ends the mute of exactly this topic, and lifts its schedules until they begin again.
+    mutating func mute(
+        _ topic: TopicPrefix, for duration: Duration, limit: Int, at now: Uptime, timers: inout Router.Timers
+    ) throws(Refusal) {
+        guard duration > .zero else {
+            endMute(of: topic)
+            return note(lift(schedules.map(\.period).filter { $0.topic == topic }))
+        }
+        guard mutes[topic] != nil || mutes.count < limit else {
+            throw .limitExceeded("mutes: \(limit) topics are muted already; unmute one with 0 seconds")
+        }
+        mutes[topic] = Period(ends: now + duration, timer: timers.schedule(.mute(topic), at: now + duration))
+        note(true)
+    }
+
+    mutating func endMute(of topic: TopicPrefix) { note(mutes.removeValue(forKey: topic) != nil) }
+
+    /// - Parameters:
+    ///   - isQuiet: whether the desktop's own “do not disturb” is on; `nil`: as before.
+    ///   - isFollowed: whether it holds banners back.
+    mutating func setDesktop(_ isQuiet: Bool? = nil, isFollowed: Bool) {
+        isDesktopOn = isQuiet ?? isDesktopOn
+        let before = isDesktopQuiet
+        isDesktopQuiet = isDesktopOn && isFollowed
+        note(isDesktopQuiet != before)
+    }
+
+    /// Restores the pause and mutes of an earlier run, unless this run has newer ones, lifts the schedules that it
+    /// lifted, and owes its digests.
+    mutating func restore(
+        _ restored: Restoration, limits: Limits, at now: Uptime, timers: inout Router.Timers
+    ) {
+        // Also announces and keeps what ended while the daemon was not running.
+        note(lift(restored.liftedSchedules) || !restored.quiet.isEmpty)
+        for quiet in restored.quiet where quiet.left.map({ $0 > .zero }) ?? true {
+            switch (quiet.cause, quiet.left) {
+            case (.paused, let left): if pause == nil { pause(for: left ?? .zero, at: now, timers: &timers) }
+            case (.muted, let left?):
+                guard mutes[quiet.topic] == nil else { continue }
+                // Those beyond the limit are dropped.
+                try? mute(quiet.topic, for: left, limit: limits.mutes, at: now, timers: &timers)
+            case (.muted, nil), (.schedule, _), (.desktop, _): continue
+            }
+        }
+        if !restored.digests.isEmpty { digests.restore(restored.digests, limit: limits.digests) }
+    }
 
     // MARK: Schedules
 
     /// - Parameter active: all schedules that are on now.
-    /// - Returns: whether anything changed.
-    mutating func setSchedules(_ active: [ActiveSchedule]) -> Bool {
+    mutating func setSchedules(_ active: [ActiveSchedule]) {
         schedules = active
         on = Dictionary(active.map { ($0.period, $0.hasDigest) }) { $0 || $1 }
-        return changeLifted { $0.formIntersection(active.map(\.period)) }
-    }
-
-    /// Lifts the schedules of this very topic until they begin again.
-    ///
-    /// - Returns: whether one was on.
-    mutating func liftSchedules(of topic: TopicPrefix) -> Bool {
-        lift(schedules.map(\.period).filter { $0.topic == topic })
+        note(changeLifted { $0.formIntersection(active.map(\.period)) })
+        digests.checkLater()
     }
 
     /// Lifts those of some periods that are on.
     ///
     /// - Returns: whether anything changed.
-    mutating func lift(_ periods: [ActiveSchedule.Period]) -> Bool {
+    private mutating func lift(_ periods: [ActiveSchedule.Period]) -> Bool {
         let active = Set(schedules.map(\.period))
         return changeLifted { $0.formUnion(periods.filter(active.contains)) }
     }
 
     /// Whether a period is on and not lifted.
     func isOn(_ period: ActiveSchedule.Period) -> Bool { !lifted.contains(period) && on[period] != nil }
-
-    /// Whether a period is on, but no digest is to follow its end.
-    func isOnWithoutDigest(_ period: ActiveSchedule.Period) -> Bool { on[period] == false }
-
-    /// The period whose digest counts what a schedule of this very topic holds back; `nil` without a digest.
-    func digestPeriod(at topic: TopicPrefix) -> ActiveSchedule.Period? { digested[topic] }
 
     private mutating func changeLifted(_ change: (inout Set<ActiveSchedule.Period>) -> Void) -> Bool {
         let before = (lifted, scheduled)
@@ -209,6 +246,61 @@ struct QuietPeriods {
         }.mapValues(\.period)
         return before != (lifted, scheduled)
     }
+
+    // MARK: Digests
+
+    /// Notes that something has held back the banner of an event, also of one whose snooze has ended. The digest does
+    /// not count itself.
+    ///
+    /// - Parameter pauses: whether there are digests of pauses and mutes.
+    /// - Returns: the name of the digest that counts the event.
+    mutating func oweDigest(of event: Event, heldBackBy quiet: Quiet, pauses: Bool, limit: Int) -> EventID? {
+        let period =
+            switch quiet.cause {
+            case .schedule: digested[quiet.topic]
+            case .paused, .muted, .desktop: pauses ? ActiveSchedule.Period(pauseOf: quiet.topic) : nil
+            }
+        guard event.topic != DigestTally.topic, let period else { return nil }
+        return digests.add(event.id, to: period, limit: limit)
+    }
+
+    /// Something may be due, or not wanted any more: it is checked at the end of the input.
+    mutating func checkDigestsLater() { digests.checkLater() }
+
+    /// - Parameter pauses: whether there are digests of pauses and mutes.
+    /// - Returns: whether the due digests are to be counted now.
+    mutating func beginCount(pauses: Bool) -> Bool {
+        guard digests.takeUnchecked() else { return false }
+        // The configuration does not want these any more.
+        let unwanted = digests.owed.keys.filter { on[$0] == false || $0.isPause && !pauses }
+        for period in unwanted { digests.remove(period) }
+        return !dueDigests.isEmpty && digests.beginCount()
+    }
+
+    /// - Returns: the digest to publish, if there is one.
+    mutating func endCount(_ count: DigestCount) -> Publication? {
+        digests.endCount(count, isCurrent: count.digests == dueDigests)
+    }
+
+    mutating func published(_ digest: EventID, of digests: [OwedDigest]) { self.digests.published(digest, of: digests) }
+
+    /// A digest was refused because of a limit.
+    mutating func retryDigest(at now: Instant, timers: inout Router.Timers) {
+        digests.retry(timers.schedule(.digest, at: now + Digests.retryInterval))
+    }
+
+    /// It is time for that.
+    mutating func retryDigest() { digests.retry(nil) }
+
+    mutating func stored() { digests.stored() }
+    mutating func notStored(_ events: Set<EventID>) { digests.notStored(events) }
+
+    // MARK: Snoozes
+
+    mutating func snooze(_ id: EventID, _ due: Uptime, _ timer: TimerID, bytes: Int) {
+        snoozes.begin(id, due, timer, bytes: bytes)
+    }
+    mutating func endSnooze(of id: EventID) { snoozes.end(id) }
 }
 
 /// Pauses, mutes, schedules and the desktop's own “do not disturb” hold banners back. Fan-out and claims go on.
@@ -234,82 +326,5 @@ extension Router {
     func quietBroken(by event: Event) -> Quiet? {
         guard let quiet = quietPeriods.covering(event.topic) else { return nil }
         return event.route.breaksThrough || quiet.cause == .desktop && event.shownUrgency == .critical ? quiet : nil
-    }
-
-    mutating func setDesktopQuiet(_ isQuiet: Bool) {
-        quietPeriods.isDesktopOn = isQuiet
-        followDesktop()
-    }
-
-    /// Also when the configuration has changed.
-    mutating func followDesktop() {
-        if quietPeriods.followDesktop(settings.banners.followsDesktop) { noteQuietChange() }
-    }
-
-    /// - Parameter duration: zero for a pause until it is lifted; `nil` lifts it.
-    mutating func pause(for duration: Duration?, at now: Now) {
-        var isChanged = true
-        switch duration {
-        case nil: isChanged = quietPeriods.liftPause()
-        case .zero?: isChanged = quietPeriods.pauseUntilLifted()
-        case let duration?: beginPause(until: now.uptime + duration)
-        }
-        if isChanged { noteQuietChange() }
-    }
-
-    mutating func mute(_ topic: TopicPrefix, for duration: Duration, at now: Now) throws(Refusal) {
-        guard duration > .zero else {
-            let isMuteLifted = quietPeriods.liftMute(topic)
-            let isScheduleLifted = quietPeriods.liftSchedules(of: topic)
-            if isMuteLifted || isScheduleLifted { noteQuietChange() }
-            return
-        }
-        guard quietPeriods.isMuted(topic) || quietPeriods.muteCount < limits.mutes else {
-            throw .limitExceeded("mutes: \(limits.mutes) topics are muted already; unmute one with 0 seconds")
-        }
-        beginMute(of: topic, until: now.uptime + duration)
-        noteQuietChange()
-    }
-
-    mutating func muteEnded(_ topic: TopicPrefix) {
-        if quietPeriods.liftMute(topic) { noteQuietChange() }
-    }
-
-    /// - Parameter active: all schedules that are on now.
-    mutating func setSchedules(_ active: [ActiveSchedule]) {
-        if quietPeriods.setSchedules(active) { noteQuietChange() }
-        quietPeriods.digests.checkLater()
-    }
-
-    private mutating func noteQuietChange() {
-        output.append(.changed(.quiet))
-        quietPeriods.digests.checkLater()
-    }
-
-    private mutating func beginPause(until end: Uptime) {
-        quietPeriods.pause(until: end, timer: timers.schedule(.pause, at: end))
-    }
-
-    private mutating func beginMute(of topic: TopicPrefix, until end: Uptime) {
-        quietPeriods.mute(topic, until: end, timer: timers.schedule(.mute(topic), at: end))
-    }
-
-    /// Restores the pause and mutes of an earlier run, unless this run has newer ones, and lifts the schedules that it
-    /// lifted.
-    mutating func restoreQuiet(_ restored: [Restoration.Quiet], lifted: [ActiveSchedule.Period], at now: Now) {
-        let isLifted = quietPeriods.lift(lifted)
-        for quiet in restored where quiet.left.map({ $0 > .zero }) ?? true {
-            switch (quiet.cause, quiet.left) {
-            case (.paused, let left):
-                guard !quietPeriods.isPaused else { continue }
-                if let left { beginPause(until: now.uptime + left) } else { _ = quietPeriods.pauseUntilLifted() }
-            case (.muted, let left?):
-                guard !quietPeriods.isMuted(quiet.topic), quietPeriods.muteCount < limits.mutes else { continue }
-                beginMute(of: quiet.topic, until: now.uptime + left)
-            case (.muted, nil), (.schedule, _), (.desktop, _): continue
-            }
-        }
-        // Also announces and keeps what ended while the daemon was not running.
-        if !restored.isEmpty || isLifted { noteQuietChange() }
     }
 }

@@ -119,8 +119,6 @@ extension Router {
         guard case .shown(let key, let id) = tracked.place else { return }
         banners.removeShown(oldest, from: key)
         guard banners.emptyBanner(key) != nil else { return }
-        // The banner stays up, and the journal still knows it.
-        banners.hasUnknown = true
-        banners.removeNumber(id)
+        banners.letGo(id)
     }
 }

@@ -17,8 +17,7 @@ extension Router {
             }
             let isNew = banners[existing: key].id == nil && key != .summary
             let sender = events[existing: newest].event.sender
-            if isNew, !banners.server.admits(sender: sender, limit: settings.banners.maximumPerSecond, at: now.instant)
-            {
+            if isNew, !banners.admits(sender: sender, limit: settings.banners.maximumPerSecond, at: now.instant) {
                 fold(key)
                 continue
             }
@@ -97,10 +96,9 @@ extension Router {
 
     /// - Parameter answer: the server's number; `nil` where it says that the same banner is on screen already.
     mutating func bannerShown(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        guard let (key, answered, isOutdated) = banners.end(call, as: .busy, at: now.instant) else {
+        guard let (key, answered, isOutdated) = banners.end(call, nil, at: now.instant, timers: &timers) else {
             return bannerShownLate(call, answer, at: now)
         }
-        banners.server.shown()
         let id = answer ?? banners[existing: key].id
         if let id { assignNumber(id, to: key, first: answered.first) }
         show(banners.takeInFlight(key), in: key, as: id, by: answered)
@@ -131,59 +129,45 @@ extension Router {
             } else {
                 move(id, to: .gone(nil))
             }
-            cameBack(id)
             keepRetractable(events[existing: id].event)
         }
     }
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
-        banners.server.forgetTimedOut(call)
-        let cause: BannerDelay = failure == .noAnswer ? .failed : .busy
-        guard let key = banners.end(call, as: cause, at: now.instant)?.key else { return }
-        requeue(key)
-        switch failure {
-        case .notAsked: if let banner = banners.emptyBanner(key) { close(banner) }
-        case .unknownBanner:
-            // The server works; the next call makes a new banner.
-            output.statistics.bannerFailures += 1
-            banners.server.succeeded()
-            if let id = banners[existing: key].id { bannerDisappeared(id) }
-        case .noAnswer: callFailed(key, at: now)
+        guard let key = banners.end(call, failure, at: now.instant, timers: &timers)?.key else {
+            _ = banners.answeredLate(call, isShown: false, at: now.instant, timers: &timers)
+            return
         }
-        banners.removeIfUnused(key)
+        requeue(key, failure)
         sendBanners(at: now)
     }
 
     /// Events that were in flight wait again.
-    private mutating func requeue(_ key: CoalescingKey) {
+    private mutating func requeue(_ key: CoalescingKey, _ failure: BannerFailure) {
         for id in banners.takeInFlight(key) { enqueue(id, in: key) }
         // Events may have been added during the call, also when all that were in flight are claimed.
         banners.enqueueIfNeeded(key)
-    }
-
-    private mutating func callFailed(_ key: CoalescingKey, at now: Now) {
-        output.statistics.bannerFailures += 1
-        banners.server.failed(at: now.instant, timers: &timers)
-        if let banner = banners.emptyBanner(key) { close(banner) }
+        if failure != .notAsked { output.statistics.bannerFailures += 1 }
+        if failure == .unknownBanner {
+            if let id = banners[existing: key].id { bannerDisappeared(id) }
+        } else if let banner = banners.emptyBanner(key) {
+            close(banner)
+        }
+        banners.removeIfUnused(key)
     }
 
     // MARK: Late answers
 
     mutating func callTimedOut(_ call: BannerCall, at now: Now) {
-        guard let (key, ended, isOutdated) = banners.end(call, as: .failed, at: now.instant) else { return }
-        let late = TimedOutCall(
-            key: key, call: ended, inFlight: banners[existing: key].inFlight, isOutdated: isOutdated)
-        banners.server.keepTimedOut(late, limit: limits.timedOutCalls)
-        requeue(key)
-        callFailed(key, at: now)
-        banners.removeIfUnused(key)
+        let key = banners.timeOut(call, limit: limits.timedOutCalls, at: now.instant, timers: &timers)
+        if let key { requeue(key, .noAnswer) }
     }
 
     /// The server shows the banner of a timed-out call after all. The banner is kept if its events still wait; it is
     /// closed if they were claimed since or are in another banner.
     private mutating func bannerShownLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        guard let id = answer else { return banners.server.forgetTimedOut(call) }
-        guard let late = banners.server.answeredLate(call, at: now.instant, timers: &timers) else { return }
+        let late = banners.answeredLate(call, isShown: answer != nil, at: now.instant, timers: &timers)
+        guard let late, let id = answer else { return }
         let key = late.key
         var waiting = SortedIDs()
         for id in late.inFlight {
@@ -231,13 +215,13 @@ extension Router {
 
     /// Starts a server if there is none and a banner is due.
     mutating func startServer(at now: Now) {
-        guard !banners.server.isServerThere, settings.banners.startsServer, !banners.isEmpty else { return }
-        if banners.server.startIfDue(at: now.instant, timers: &timers) { output.append(.startServer) }
+        guard settings.banners.startsServer else { return }
+        if banners.startServer(at: now.instant, timers: &timers) { output.append(.startServer) }
     }
 
     mutating func serverAppeared(at now: Now) {
         if banners.server.isServerThere { serverVanished(at: now) }
-        banners.server.serverAppeared(at: now.instant)
+        banners.serverAppeared(at: now.instant)
         sendBanners(at: now)
     }
 

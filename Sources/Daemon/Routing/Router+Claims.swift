@@ -26,7 +26,11 @@ extension Router {
         for id in ids {
             guard let key = resolveClaim(id, by: claimant, as: form, at: now).window else { continue }
             // The key of a window keeps an event in memory.
-            if windows[key]?.isFullyClaimed == true { windows.remove(key) } else { shrunk.append(key) }
+            if events.windows[key]?.isFullyClaimed == true {
+                events.closeWindow(key, at: now.instant)
+            } else {
+                shrunk.append(key)
+            }
         }
         for key in shrunk { closeWindowIfDone(key, at: now) }
     }
@@ -81,7 +85,7 @@ extension Router {
         case (.dismissed, .shown), (.dismissed, .gone): resolution.outcome = .dismissed
         case (.withdrawn, _):
             resolution.outcome = .withdrawn
-            markOutdated(tracked)
+            banners.markOutdated(tracked)
         case (.claimed, _), (.dismissed, _), (.read, _): break
         }
         decide(tracked, resolution)
@@ -101,9 +105,9 @@ extension Router {
     /// Closes a window without unclaimed events, and ends one without awaited answers.
     mutating func closeWindowIfDone(_ key: CoalescingKey, at now: Now) {
         // Another event of the same claim may have closed it.
-        guard let window = windows[key] else { return }
+        guard let window = events.windows[key] else { return }
         if window.isFullyClaimed {
-            windows.remove(key)
+            events.closeWindow(key, at: now.instant)
         } else if window.canEndEarly {
             endWindow(key, at: now)
         }
@@ -148,7 +152,7 @@ extension Router {
         }
         let count = claimAll(atOrBelow: topic, by: claimant, as: .topic, at: now)
         if grace > .zero {
-            let id = screens.graces.begin(topic, by: claimant)
+            let id = screens.beginGrace(topic, by: claimant)
             _ = timers.schedule(.grace(id), at: now.instant + grace)
         }
         sendBanners(at: now)
@@ -163,7 +167,7 @@ extension Router {
         try events.requireKnown(id)
         guard remembers(id) else { return }
         let tracked = take(id)
-        markOutdated(tracked)
+        banners.markOutdated(tracked)
         decide(tracked, Resolution(.withdrawn, claimant: publisher, banner: tracked.number))
         closeBannerIfEmpty(without: tracked)
         if let window = tracked.window { closeWindowIfDone(window, at: now) }

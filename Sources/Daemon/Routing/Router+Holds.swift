@@ -28,13 +28,13 @@ extension Router {
         try checkRoomToHold(by: claimant)
         note(.provisional, of: id, by: claimant, .suppressed, at: now)
         if others.isEmpty { takeBack(id, from: tracked.place) }
-        screens.holds.add(
+        screens.hold(
             Holds.Hold(
                 claimant: claimant, latency: tracked.latency(at: now.instant),
                 timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id)
         // The claim answers for the claimant's screens. Others are still asked, in case the claim fails.
         for screen in screens.owned(by: claimant) { answered(screen, about: id, at: now) }
-        if case .window(let key) = events[existing: id].place { endWindowIfAnswered(key, at: now) }
+        if case .window(let key) = events[existing: id].place { closeWindowIfDone(key, at: now) }
         sendBanners(at: now)
         return .suppressed
     }
@@ -56,7 +56,7 @@ extension Router {
     /// Keeps an event from becoming a banner for now.
     private mutating func takeBack(_ id: EventID, from place: TrackedEvent.Place) {
         switch place {
-        case .window(let key): windows.hold(id, in: key)
+        case .window(let key): events.hold(id, in: key)
         case .waiting(let key):
             dequeue(id, from: key)
             move(id, to: .held(key))
@@ -99,17 +99,17 @@ extension Router {
 
     /// The claim ran out of time, was released, or its claimant left: the event goes on as without the claim.
     mutating func cancelHold(_ id: EventID, by claimant: String, _ step: ClaimForm, at now: Now) {
-        guard screens.holds.remove(id, by: claimant) != nil else {
+        guard screens.endHold(of: id, by: claimant) else {
             preconditionFailure("only a claim that holds can be cancelled")
         }
         note(step, of: id, by: claimant, .recorded, at: now)
         guard screens.holds[id].isEmpty else { return }
         switch events[existing: id].place {
         case .window(let key):
-            windows.release(id, in: key, isAwaited: events[existing: id].isAwaited)
-            endWindowIfAnswered(key, at: now)
+            events.release(id, in: key)
+            closeWindowIfDone(key, at: now)
         case .held(let key):
-            events[existing: id].deadline = now.instant
+            events.becomeDue(id, at: now.instant)
             queueOrDiscard(id, for: key, at: now)
         case .waiting, .inFlight, .shown, .gone, .snoozed: preconditionFailure("a held event does not go to the server")
         }

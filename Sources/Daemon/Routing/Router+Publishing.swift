@@ -11,7 +11,7 @@ extension Router {
         let route = settings.routes.route(for: publication.topic)
         try check(publication, route: route)
         let options = publication.options
-        if let first = names.deduplicator.original(of: options.origin, at: now.uptime) {
+        if let first = names.original(of: options.origin, at: now.uptime) {
             output.statistics.repeated += 1
             return first
         }
@@ -19,7 +19,8 @@ extension Router {
         // The value of an event without a lifetime would be removed at once. With `if-newer` that matters: an older
         // value ends.
         let isValue = (options.lifetime != .zero || options.ifNewer) && (options.retain ?? route.retain)
-        let (version, isOutdated) = isValue ? self.version(of: publication, at: now) : (nil, false)
+        let (version, isOutdated) =
+            isValue ? names.version(of: publication, as: events.nextID, at: now.uptime) : (nil, false)
         let isRetained = isValue && !isOutdated
         let fate = fate(of: publication, route, isOutdated: isOutdated)
         let event = Event(
@@ -31,17 +32,19 @@ extension Router {
             appearanceOptions: options.appearance, route: route)
         if case .window = fate { try checkRoom(for: event) }
         if isRetained, options.lifetime != .zero {
-            try values.checkRoom(for: event.topic, bytes: event.memoryCost, limits: limits)
+            try names.values.checkRoom(for: event.topic, bytes: event.memoryCost, limits: limits)
         }
 
         let id = events.takeID()
         let earlier = event.collapse.flatMap { takeEarlier($0, for: id) }
         output.statistics.published += 1
-        names.deduplicator.record(options.origin, as: id, at: now.uptime)
+        names.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
-        if isRetained, let version { setValue(version, of: event.topic, bytes: event.memoryCost, until: expires) }
+        if isRetained, let version {
+            names.setValue(version, of: event.topic, bytes: event.memoryCost, until: expires, timers: &timers)
+        }
         var isOver = false
-        let awaited = awaitedClaim(of: id, options.origin)
+        let awaited = names.awaitedClaim(of: id, options.origin)
         switch fate {
         case .silent(let silence):
             output.statistics.count(.silent)
@@ -59,10 +62,10 @@ extension Router {
             output.append(.resolve(id, event.topic, Resolution(.expired)))
         case .window: isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
         }
-        if let awaited { endAwait(of: awaited, for: id) }
+        if let awaited { names.endAwait(of: awaited, for: id, output: &output) }
         if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
         if let earlier { replace(earlier, by: event, at: now) }
-        if isOver { endWindowIfAnswered(event.key, at: now) }
+        if isOver { closeWindowIfDone(event.key, at: now) }
         if isOver || earlier != nil { sendBanners(at: now) }
         return id
     }
@@ -86,7 +89,7 @@ extension Router {
         if isOutdated { return .silent(.newerValue) }
         if !route.banner { return .silent(.route) }
         if options.banner == false { return .silent(.publisher) }
-        if let claim = awaitedClaim(of: events.nextID, options.origin) { return .claimedBefore(claim) }
+        if let claim = names.awaitedClaim(of: events.nextID, options.origin) { return .claimedBefore(claim) }
         if let claim = screens.standingClaim(on: publication.topic) { return .claimed(by: claim.claimant, claim.form) }
         return options.lifetime == .zero ? .expired : .window
     }
@@ -122,15 +125,14 @@ extension Router {
         let isAwaited = TrackedEvent.isAwaited(event, asked: asked, isReplayed: isReplayed)
         // Most events are claimed or shown soon. Of very many, most wait.
         let kept = events.undecided.total.count < limits.unpackedEvents ? event : Event(packing: event)
-        let window = windows.add(
+        let window = events.addToWindow(
             kept, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
         let deadline = window.deadline
         let isOver = window.canEndEarly
-        let tracked = TrackedEvent(
-            event: kept, accepted: now.instant.before(by: age), expires: expires, place: .window(kept.key),
-            opened: window.opened, deadline: deadline, asked: asked, isReplayed: isReplayed,
-            isOfEarlierBoot: age == nil)
-        keep(tracked)
+        keep(
+            TrackedEvent(
+                kept, in: .window(kept.key), age: age, expires: expires, opened: window.opened, deadline: deadline,
+                asked: asked, isReplayed: isReplayed, at: now))
         output.append(
             .announce(
                 event,

@@ -3,16 +3,13 @@
 extension Router {
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
     mutating func take(_ id: EventID) -> TrackedEvent {
-        var tracked = forget(existing: id)
-        screens.holds.remove(id)
-        for screen in tracked.asked { screens.removeQuestion(screen, about: id) }
+        let tracked = forget(existing: id)
+        screens.forget(id, asked: tracked.asked)
         switch tracked.place {
-        // Later events may have extended the window.
-        case .window(let key): tracked.deadline = windows.claim(id, in: key)
         case .waiting(let key): banners.stopWaiting(id, in: key)
         case .inFlight(let key): banners.removeInFlight(id, from: key)
         case .shown(let key, _): banners.removeShown(id, from: key)
-        case .held, .gone, .snoozed: break
+        case .window, .held, .gone, .snoozed: break
         }
         return tracked
     }
@@ -37,24 +34,12 @@ extension Router {
         if let banner = banners.emptyBanner(key) { close(banner) }
     }
 
-    /// What the server shows of an event that was taken out of its place is outdated.
-    mutating func markOutdated(_ tracked: TrackedEvent) {
-        let id = tracked.event.id
-        switch tracked.place {
-        case .shown(let key, _): banners.markOutdated(key, event: id, isShown: true)
-        case .inFlight(let key): banners.markOutdated(key, event: id, isShown: false)
-        // A call that timed out may still show it.
-        case .waiting(let key), .held(let key): banners.server.markOutdated(key, event: id, isShown: false)
-        case .window, .gone, .snoozed: break
-        }
-    }
-
     // MARK: Events that could not be stored
 
     mutating func stored(except unstored: [EventID], at now: Now) {
         if !unstored.isEmpty { return dropUnstored(unstored, at: now) }
         names.stored()
-        quietPeriods.digests.stored()
+        quietPeriods.stored()
     }
 
     /// Removes events that could not be stored, as if they had never been published. Those they replaced come back
@@ -67,10 +52,8 @@ extension Router {
         for key in windows { closeWindowIfDone(key, at: now) }
         output.statistics.published -= min(UInt64(ids.count), output.statistics.published)
         output.statistics.refused += UInt64(ids.count)
-        names.deduplicator.remove(ids)
-        values.remove(ids)
-        quietPeriods.digests.notStored(unstored)
-        awaitAgain(unstored)
+        names.notStored(ids, timers: &timers)
+        quietPeriods.notStored(unstored)
         sendBanners(at: now)
     }
 

@@ -29,7 +29,7 @@ extension Router {
         let window = events[event.id]?.window
         let kept = earlier.banner.flatMap { $0 == window && keepsBanner(earlier, $0) ? $0 : nil }
         if let kept { banners.setSuccessor(event.id, of: kept) }
-        markOutdated(earlier)
+        banners.markOutdated(earlier)
         var resolution = Resolution(.replaced, banner: earlier.number)
         resolution.successor = event.id
         decide(earlier, resolution)
@@ -61,22 +61,20 @@ extension Router {
     /// A provisional claim is not restored: the claimant may have been told that it has none. When in doubt, the banner
     /// is shown.
     private mutating func restore(_ replacement: Replacement, at now: Now) -> CoalescingKey? {
-        var tracked = replacement.earlier
+        let tracked = replacement.earlier
         let event = tracked.event
-        tracked.asked = []
         guard tracked.isUndecided || tracked.isSnoozed || events.canRetract(event.id) else { return nil }
         keep(tracked)
+        events.setAsked(event.id, [])
         if let snooze = replacement.snooze { beginSnooze(of: event.id, until: snooze.due) }
         names.putBack(event)
         switch tracked.place {
         case .window(let key):
-            let asked = ask(about: event)
-            events[existing: event.id].asked = asked
-            windows.restore(
-                tracked, key, isAwaited: events[existing: event.id].isAwaited, at: now.instant, timers: &timers)
+            events.setAsked(event.id, ask(about: event))
+            events.returnToWindow(event.id, key, at: now.instant, timers: &timers)
             return key
         case .held(let key):
-            events[existing: event.id].deadline = now.instant
+            events.becomeDue(event.id, at: now.instant)
             queueOrDiscard(event.id, for: key, at: now)
         case .waiting(let key): enqueue(event.id, in: key)
         case .inFlight(let key):

@@ -3,17 +3,18 @@ extension Router {
     mutating func restore(_ restoration: Restoration, at now: Now) {
         events.restoring(last: restoration.lastID, remaining: restoration.remaining)
         restoreNames(restoration, at: now)
-        restoreQuiet(restoration.quiet, lifted: restoration.liftedSchedules, at: now)
-        if !restoration.digests.isEmpty { restoreDigests(restoration.digests) }
-        for claim in restoration.awaited { restore(claim, at: now) }
+        quietPeriods.restore(restoration, limits: limits, at: now.uptime, timers: &timers)
+        for claim in restoration.awaited {
+            names.restore(claim, at: now.uptime, timers: &timers, output: &output)
+        }
         for snoozed in restoration.snoozes { restore(snoozed, at: now) }
         for banner in restoration.banners { restore(banner, at: now) }
         for value in restoration.values {
             let (topic, version, bytes) = value.subject
-            setValue(version, of: topic, bytes: bytes, until: now.uptime + value.left)
+            names.setValue(version, of: topic, bytes: bytes, until: now.uptime + value.left, timers: &timers)
         }
         for tombstone in restoration.tombstones where tombstone.left > .zero {
-            values.remember(tombstone.subject, for: tombstone.left, limits: limits, at: now.uptime)
+            names.remember(tombstone.subject, for: tombstone.left, at: now.uptime)
         }
         for remembered in restoration.undecided {
             let (event, window, age) = remembered.subject
@@ -27,10 +28,10 @@ extension Router {
                 continue
             }
             let expires = now.uptime + remembered.left
-            if let claim = awaitedClaim(of: event.id, event.origin) {
+            if let claim = names.awaitedClaim(of: event.id, event.origin) {
                 // The run that took it in ended before it could keep more of it.
                 announce(event, claimedBefore: claim, expires: expires, age: age, isReplayed: true)
-                endAwait(of: claim, for: event.id)
+                names.endAwait(of: claim, for: event.id, output: &output)
                 if event.collapse != nil { endSuccession(of: event) }
             } else if let claim = screens.standingClaim(on: event.topic) {
                 announce(event, claimed: claim, expires: expires, age: age, isReplayed: true)
@@ -74,8 +75,7 @@ extension Router {
         guard let newest = shown.last?.event else { return restoreEmpty(banner) }
         let bytes = shown.reduce(0) { $0 + $1.event.memoryCost }
         guard events.hasRoom(for: shown.count, bytes: bytes, limits: limits) else {
-            banners.hasUnknown = true
-            return
+            return banners.letGo(banner.id)
         }
         let key = freeKey(banner.isSummary ? .summary : newest.key, named: banner.first)
         banners.setNumber(banner.id, of: key, first: banner.first)
@@ -94,11 +94,7 @@ extension Router {
 
     /// Takes in a shown event. The times of its window are not needed: they are recorded already.
     mutating func keep(_ event: Event, age: Duration?, in place: TrackedEvent.Place, at now: Now) {
-        let accepted = now.instant.before(by: age)
-        keep(
-            TrackedEvent(
-                event: event, accepted: accepted, expires: now.uptime, place: place, opened: accepted,
-                deadline: accepted, isOfEarlierBoot: age == nil))
+        keep(TrackedEvent(event, in: place, age: age, at: now))
     }
 
     /// Takes a shown event into memory again, because it is claimed, withdrawn, snoozed or replaced. Whoever keeps it
@@ -134,7 +130,7 @@ extension Router {
     /// Drops decided events. A banner that shows nothing else is closed.
     mutating func forget(_ ids: [EventID], awaited: Bool, at now: Now) {
         if awaited {
-            names.awaited.removeAll()
+            names.dropAllAwaited()
             output.append(.changed(.awaited))
         }
         for id in ids {

@@ -43,7 +43,6 @@ extension Router {
             if case .gone = events[existing: id].place { isUpElsewhere = event.isShownByPublisher }
             putAside(id)
         }
-        events[existing: id].isSnoozed = true
         note(.snooze, of: id, by: caller, .recorded, at: now)
         if isUpElsewhere { decide(events[existing: id], Resolution(.muted)) }
         beginSnooze(of: id, until: now.uptime + duration)
@@ -80,7 +79,7 @@ extension Router {
     private mutating func putAside(_ id: EventID) {
         let tracked = take(id)
         events.dropRetractable(id)
-        markOutdated(tracked)
+        banners.markOutdated(tracked)
         closeBannerIfEmpty(without: tracked)
         keep(tracked)
         move(id, to: .snoozed)
@@ -89,14 +88,7 @@ extension Router {
     /// Also for one that is due already: its timer fires at once.
     mutating func beginSnooze(of id: EventID, until due: Uptime) {
         let bytes = events[id]?.event.memoryCost ?? 0
-        quietPeriods.snoozes.begin(id, due, timers.schedule(.snooze(id), at: due), bytes: bytes)
-    }
-
-    /// A banner shows the event again, if it was snoozed.
-    mutating func cameBack(_ id: EventID) {
-        guard events[existing: id].isSnoozed else { return }
-        events[existing: id].isSnoozed = false
-        quietPeriods.snoozes.end(id)
+        quietPeriods.snooze(id, due, timers.schedule(.snooze(id), at: due), bytes: bytes)
     }
 
     /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count:
@@ -108,8 +100,7 @@ extension Router {
             applyClaim(id, by: claim.claimant, as: claim.form, at: now)
             return
         }
-        events[existing: id].deadline = now.instant
-        events[existing: id].expires = now.uptime + Limits.defaultLifetime
+        events.becomeDue(id, at: now.instant, until: now.uptime + Limits.defaultLifetime)
         queueOrDiscard(id, for: tracked.event.key, at: now)
     }
 
@@ -120,7 +111,6 @@ extension Router {
             return
         }
         keep(event, age: age, in: .snoozed, at: now)
-        events[existing: event.id].isSnoozed = true
         beginSnooze(of: event.id, until: now.uptime + restored.left)
     }
 }

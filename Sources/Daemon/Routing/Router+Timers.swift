@@ -59,15 +59,16 @@ extension Router {
         while let entry = nextTimer(), entry.deadline <= now.instant {
             timers.windows.removeNext()
             switch entry.timer {
-            case .window(let slot): if let key = windows.key(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
+            case .window(let slot):
+                if let key = events.window(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
             case .hold(let id): holdRanOut(id, entry.id, at: now)
-            case .grace(let id): screens.graces.end(id)
+            case .grace(let id): screens.endGrace(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callTimedOut(call, at: now)
-            case .server: banners.server.fired(entry.id, at: now.instant)
+            case .server: banners.serverTimerFired(entry.id, at: now.instant)
             case .summary: banners.summaryTimerFired(at: now.instant)
             case .closedBanner(let id): endActionWait(id)
-            case .digest: quietPeriods.digests.retryTimerFired()
+            case .digest: quietPeriods.retryDigest()
             }
         }
         while let entry = nextLifetimeTimer(), entry.deadline <= now.uptime {
@@ -75,10 +76,10 @@ extension Router {
             switch entry.timer {
             case .event(let id): expire(id)
             case .value(let topic): endValue(of: topic, .expired, at: now)
-            case .mute(let topic): muteEnded(topic)
-            case .pause: pause(for: nil, at: now)
+            case .mute(let topic): quietPeriods.endMute(of: topic)
+            case .pause: quietPeriods.pause(for: nil, at: now.uptime, timers: &timers)
             case .snooze(let id): snoozeEnded(id, at: now)
-            case .awaited(let name): dropAwaited(name)
+            case .awaited(let name): names.dropAwaited(name, output: &output)
             }
         }
         sendBanners(at: now)
@@ -88,7 +89,7 @@ extension Router {
 
     private func isArmed(_ entry: TimerQueue<Instant, Timer>.Entry) -> Bool {
         switch entry.timer {
-        case .window(let slot): windows.key(in: slot, armedBy: entry.id) != nil
+        case .window(let slot): events.window(in: slot, armedBy: entry.id) != nil
         case .hold(let id): screens.holds[id].contains { $0.timer == entry.id }
         case .grace(let id): screens.graces.contains(id)
         case .lease(let id): screens[id]?.leaseTimer == entry.id
@@ -103,7 +104,7 @@ extension Router {
     private func isArmed(_ entry: TimerQueue<Uptime, LifetimeTimer>.Entry) -> Bool {
         switch entry.timer {
         case .event(let id): events[id]?.expiryTimer == entry.id
-        case .value(let topic): values[topic]?.timer == entry.id
+        case .value(let topic): names.values[topic]?.timer == entry.id
         case .mute(let topic): quietPeriods.muteTimer(of: topic) == entry.id
         case .pause: quietPeriods.pauseTimer == entry.id
         case .snooze(let id): quietPeriods.snoozes[id]?.timer == entry.id

@@ -19,26 +19,13 @@
 /// of them afterwards, `Router+Snoozing` lets them come back later. `Router+Replacing` ends events for their
 /// successors. Each of these parts keeps its own state; only an extension of `Router` sees two of them.
 public struct Router {
-    // Configuration.
     var settings: Settings
-
-    // Events.
     var events: Events
-
-    // Standing and provisional claims.
     var screens: ScreenRegistry
-
     var quietPeriods = QuietPeriods()
-    var values = LiveValues()
     var names: Names
-
-    // Windows and banners.
-    var windows = Windows()
     var banners = Banners()
-
-    // Timers.
     var timers = Timers()
-
     var output = Output()
 
     /// What the shell is to do, and what was counted.
@@ -91,10 +78,8 @@ public struct Router {
     }
     /// Events that have no outcome yet.
     public var undecidedCount: Int { events.undecided.total.count + events.unrestored }
-    /// The bytes that they take. Those that are not restored yet count as short ones.
-    public var undecidedBytes: Int { events.undecided.total.bytes + events.unrestored * 2 * MemoryCost.event }
     /// Windows in which claims are awaited.
-    public var openWindows: Int { windows.count }
+    public var openWindows: Int { events.windows.count }
     /// Screens that are open.
     public var screenCount: Int { screens.count }
     /// Whether the session is neither locked nor idle.
@@ -118,10 +103,6 @@ public struct Router {
     public var awaitedFill: Int {
         max(100 * names.awaited.count / limits.awaited, 100 * names.awaited.bytes / limits.awaitedBytes)
     }
-    /// The unique name of the publisher of an event in memory.
-    public func publisher(of id: EventID) -> String? { events[id]?.event.sender }
-    /// The topic of an event in memory.
-    public func topic(of id: EventID) -> Topic? { events[id]?.event.topic }
     /// An event in memory, with the route under which it was accepted.
     public func event(_ id: EventID) -> Event? { events[id]?.event }
     /// A screen that is open.
@@ -172,7 +153,7 @@ public struct Router {
         guard let tracked = events[id], tracked.isUndecided || isSnoozed else { return nil }
         return Undecided(
             event: tracked.event, accepted: tracked.accepted, window: max(.zero, tracked.deadline - tracked.accepted),
-            expires: tracked.expires, isValue: values[tracked.event.topic]?.id == id, isSnoozed: isSnoozed)
+            expires: tracked.expires, isValue: names.values[tracked.event.topic]?.id == id, isSnoozed: isSnoozed)
     }
 
     /// Handles a call. What is not in memory is asked of the reader.
@@ -238,8 +219,9 @@ public struct Router {
             try restoreBanners(at: now, reader)
             try updateScreen(id, options, by: caller, at: now)
         case .screenClosed(let id, let caller): try closeScreen(id, by: caller, at: now)
-        case .pausedFor(let duration): pause(for: duration, at: now)
-        case .muted(let topic, let duration): try mute(topic, for: duration, at: now)
+        case .pausedFor(let duration): quietPeriods.pause(for: duration, at: now.uptime, timers: &timers)
+        case .muted(let topic, let duration):
+            try quietPeriods.mute(topic, for: duration, limit: limits.mutes, at: now.uptime, timers: &timers)
         case .snoozed(let id, let duration, let caller): try snooze(id, for: duration, by: caller, at: now, reader)
         case .digestsCounted(let count):
             return try digestsCounted(count, at: now, reader).map { .accepted($0) } ?? .done
@@ -258,10 +240,11 @@ public struct Router {
         case .forgotten(let ids, let awaited): forget(ids, awaited: awaited, at: now)
         case .peer(let name, let news): learn(news, of: name, at: now)
         case .attentionChanged(let isWatched): attentionChanged(isWatched: isWatched, at: now)
-        case .scheduled(let active): setSchedules(active)
-        case .desktopQuiet(let isQuiet): setDesktopQuiet(isQuiet)
+        case .scheduled(let active): quietPeriods.setSchedules(active)
+        case .desktopQuiet(let isQuiet):
+            quietPeriods.setDesktop(isQuiet, isFollowed: settings.banners.followsDesktop)
         case .timerFired: fireTimers(at: now)
-        case .server(.found): banners.server.serverFound(at: now.instant)
+        case .server(.found): banners.serverFound(at: now.instant)
         case .server(.ready): serverAppeared(at: now)
         case .server(.gone): serverVanished(at: now)
         case .bannerSent(let call): banners.callSent(call)
@@ -279,8 +262,9 @@ public struct Router {
         for (topic, isAttended) in screens.takeAttentionChanges() {
             output.append(.screensChanged(topic, isAttended: isAttended))
         }
-        if quietPeriods.snoozes.takeChange() { output.append(.changed(.snoozes)) }
-        checkDigests()
+        if quietPeriods.beginCount(pauses: settings.banners.digestsPauses) { output.append(.countDigests) }
+        let tables = quietPeriods.takeChanges()
+        if !tables.isEmpty { output.append(.changed(tables)) }
         startServer(at: now)
         compactQueues()
         armTimers()
@@ -296,15 +280,15 @@ public struct Router {
         }
         events.learn(news, of: name)
         screens.learn(news, of: name)
-        names.awaited.learn(news, of: name)
+        names.learn(news, of: name)
     }
 
     private mutating func reconfigure(
         _ routes: RouteTable, _ banners: BannerSettings, _ screenSettings: ScreenSettings, at now: Now
     ) {
         (settings.routes, settings.banners) = (routes, banners)
-        followDesktop()
-        quietPeriods.digests.checkLater()
+        quietPeriods.setDesktop(isFollowed: banners.followsDesktop)
+        quietPeriods.checkDigestsLater()
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
         sendBanners(at: now)
     }

@@ -21,9 +21,9 @@ struct ScreenRegistry {
     /// The topics that may be attended or not since then.
     private var doubtful: Set<TopicPrefix> = []
     /// Provisional claims.
-    var holds = Holds()
+    private(set) var holds = Holds()
     /// Topic claims with a grace.
-    var graces = Graces()
+    private(set) var graces = Graces()
 
     init(settings: ScreenSettings, firstID: ScreenID) {
         self.settings = settings
@@ -62,6 +62,24 @@ struct ScreenRegistry {
 
     /// The screens to ask about an event with this topic.
     func asked(about topic: Topic) -> [ScreenID] { isWatched ? asking.all(covering: topic) : [] }
+
+    // MARK: Claims that hold, and topic claims
+
+    mutating func hold(_ hold: Holds.Hold, of id: EventID) { holds.add(hold, of: id) }
+
+    /// - Returns: whether the claimant held the event.
+    mutating func endHold(of id: EventID, by claimant: String) -> Bool { holds.remove(id, by: claimant) != nil }
+
+    /// An event leaves memory, or is claimed.
+    ///
+    /// - Parameter asked: the screens whose answers are awaited.
+    mutating func forget(_ id: EventID, asked: [ScreenID]) {
+        holds.remove(id)
+        for screen in asked { removeQuestion(screen, about: id) }
+    }
+
+    mutating func beginGrace(_ topic: TopicPrefix, by name: String) -> Graces.ID { graces.begin(topic, by: name) }
+    mutating func endGrace(_ id: Graces.ID) { graces.end(id) }
 
     // MARK: Attention
 
@@ -205,7 +223,7 @@ extension Router {
         }
         for screen in closed {
             for event in screen.asked where last[event] == screen.id && events[event] != nil {
-                events[existing: event].asked.removeAll(where: ids.contains)
+                events.setAsked(event, events[existing: event].asked.filter { !ids.contains($0) })
                 stopAwaitingIfAnswered(event, at: now)
             }
         }
@@ -261,23 +279,23 @@ extension Router {
 
     mutating func answered(_ screen: ScreenID, about id: EventID, at now: Now) {
         screens.removeQuestion(screen, about: id)
-        guard let index = events[id]?.asked.firstIndex(of: screen) else { return }
-        events[existing: id].asked.remove(at: index)
+        guard let asked = events[id]?.asked, asked.contains(screen) else { return }
+        events.setAsked(id, asked.filter { $0 != screen })
         stopAwaitingIfAnswered(id, at: now)
     }
 
     /// Ends the event's window if no more answers are awaited.
     private mutating func stopAwaitingIfAnswered(_ id: EventID, at now: Now) {
         guard case .window(let key) = events[existing: id].place, !events[existing: id].isAwaited else { return }
-        windows.stopAwaiting(id, in: key)
-        endWindowIfAnswered(key, at: now)
+        events.stopAwaiting(id, in: key)
+        closeWindowIfDone(key, at: now)
     }
 
     /// Withdraws the questions about an event.
     mutating func forgetQuestions(about id: EventID) {
         guard let asked = events[id]?.asked, !asked.isEmpty else { return }
         for screen in asked { screens.removeQuestion(screen, about: id) }
-        events[existing: id].asked = []
+        events.setAsked(id, [])
     }
 
     private func own(_ id: ScreenID, _ caller: String) throws(Refusal) -> Screen {

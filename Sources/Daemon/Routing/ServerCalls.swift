@@ -26,8 +26,6 @@ struct ServerCalls {
     private(set) var cooldownTimer: Router.Timers.TimerID?
     /// Armed while the newest call is exclusive.
     private(set) var exclusiveTimer: Router.Timers.TimerID?
-    /// Which new banners the server gets, and which are folded.
-    private var limiter = RateLimiter()
     private var activation = ServerActivation()
     /// Armed for the next attempt to start a server.
     private(set) var startTimer: Router.Timers.TimerID?
@@ -60,27 +58,25 @@ struct ServerCalls {
         return call
     }
 
-    /// - Parameter cause: how the call delayed other banners: `busy` or `failed`.
+    /// - Parameter failure: `nil`: the server shows the banner.
     /// - Returns: the key of its banner, if the call was in flight.
-    mutating func end(_ call: BannerCall, as cause: BannerDelay, at now: Instant) -> CoalescingKey? {
+    mutating func end(
+        _ call: BannerCall, _ failure: BannerFailure?, at now: Instant, timers: inout Router.Timers
+    ) -> CoalescingKey? {
         guard let ended = inFlight.removeValue(forKey: call) else { return nil }
-        delays.add(cause, from: ended.start, to: now)
+        delays.add(failure == .noAnswer ? .failed : .busy, from: ended.start, to: now)
         if breaker.callEnded(call) { exclusiveTimer = nil }
+        switch failure {
+        case nil:
+            breaker.callSucceeded()
+            activation = ServerActivation()
+            startTimer = nil
+        // The server works; the next call makes a new banner.
+        case .unknownBanner: breaker.callSucceeded()
+        case .noAnswer: if let end = breaker.callFailed(at: now) { cooldownTimer = timers.schedule(.server, at: end) }
+        case .notAsked: break
+        }
         return ended.key
-    }
-
-    mutating func succeeded() { breaker.callSucceeded() }
-
-    /// The server has shown a banner.
-    mutating func shown() {
-        succeeded()
-        activation = ServerActivation()
-        startTimer = nil
-    }
-
-    /// Whether the limit of banners per second allows a new one.
-    mutating func admits(sender: String, limit: Int, at now: Instant) -> Bool {
-        limiter.admit(sender: sender, limit: limit, at: now)
     }
 
     /// - Returns: whether to start a server now, where there is none.
@@ -89,10 +85,6 @@ struct ServerCalls {
         if isDue { activation.attempted(at: now) }
         if startTimer == nil, let retry = activation.retry { startTimer = timers.schedule(.server, at: retry) }
         return isDue
-    }
-
-    mutating func failed(at now: Instant, timers: inout Router.Timers) {
-        if let end = breaker.callFailed(at: now) { cooldownTimer = timers.schedule(.server, at: end) }
     }
 
     /// Keeps a call for a late answer, and forgets the oldest one beyond the limit.
@@ -112,11 +104,13 @@ struct ServerCalls {
         }
     }
 
-    mutating func forgetTimedOut(_ call: BannerCall) { timedOut[call] = nil }
-
     /// Takes in a late answer.
-    mutating func answeredLate(_ call: BannerCall, at now: Instant, timers: inout Router.Timers) -> TimedOutCall? {
-        guard let late = timedOut.removeValue(forKey: call) else { return nil }
+    ///
+    /// - Returns: the call, if the server shows its banner.
+    mutating func answeredLate(
+        _ call: BannerCall, isShown: Bool, at now: Instant, timers: inout Router.Timers
+    ) -> TimedOutCall? {
+        guard let late = timedOut.removeValue(forKey: call), isShown else { return nil }
         if let end = breaker.recovered(at: now) { cooldownTimer = timers.schedule(.server, at: end) }
         return late
     }

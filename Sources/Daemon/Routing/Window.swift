@@ -5,7 +5,7 @@ struct Window {
     /// When claims are no longer awaited.
     private(set) var deadline: Instant
     /// Armed for the deadline.
-    fileprivate(set) var timer: Router.Timers.TimerID?
+    private(set) var timer: Router.Timers.TimerID?
     let opened: Instant
     /// The latest deadline that further events can cause.
     private(set) var limit: Instant
@@ -23,7 +23,7 @@ struct Window {
     }
 
     /// The window of an event that comes back to it, where it has been closed.
-    fileprivate init(restoring tracked: Router.TrackedEvent, at now: Instant) {
+    init(restoring tracked: Router.TrackedEvent, at now: Instant) {
         opened = tracked.opened
         deadline = max(tracked.deadline, now)
         limit = max(opened + tracked.event.route.maximumWindow, deadline)
@@ -40,30 +40,19 @@ struct Window {
         members.add(id, isAwaited: isAwaited)
     }
 
-    /// Adds an event, and arms the timer again if the deadline has moved.
+    /// Changes the window, and arms the timer if it is not armed for the deadline.
     ///
     /// - Parameter slot: its own.
-    fileprivate mutating func add(
-        _ event: Event, length: Duration, isAwaited: Bool, isReplayed: Bool, slot: Int32, at now: Instant,
-        timers: inout Router.Timers
-    ) -> Window {
+    mutating func change(in slot: Int32, _ timers: inout Router.Timers, _ change: (inout Window) -> Void) {
         let before = timer == nil ? nil : deadline
-        add(event.id, length: length, isAwaited: isAwaited, at: now)
-        if isReplayed { extend(until: now + length) }
+        change(&self)
         if deadline != before { timer = timers.schedule(.window(slot), at: deadline) }
-        return self
     }
 
-    /// Puts an event back, and arms the timer if it is not armed for the deadline.
-    ///
-    /// - Parameter slot: its own.
-    fileprivate mutating func restore(
-        _ tracked: Router.TrackedEvent, isAwaited: Bool, slot: Int32, timers: inout Router.Timers
-    ) {
-        let before = timer == nil ? nil : deadline
-        members.add(tracked.event.id, isAwaited: isAwaited)
+    /// Puts an event back.
+    mutating func restore(_ tracked: Router.TrackedEvent) {
+        members.add(tracked.event.id, isAwaited: tracked.isAwaited)
         extend(until: tracked.deadline)
-        if deadline != before { timer = timers.schedule(.window(slot), at: deadline) }
     }
 
     /// Extends the window, beyond its limit if necessary.
@@ -172,93 +161,26 @@ extension Window {
     }
 }
 
-/// The open windows by coalescing key. Each arms the timer for its deadline.
-struct Windows {
-    private var windows = SlabDictionary<CoalescingKey, Window>()
-
-    var count: Int { windows.count }
-    var all: some Sequence<Window> { windows.values }
-
-    subscript(key: CoalescingKey) -> Window? {
-        _read { yield windows[key] }
-    }
-
-    /// Adds an event to the window of its key, and opens one where there is none.
-    ///
-    /// - Parameter isReplayed: whether an earlier run accepted it. Such an event gets its whole window, beyond the
-    ///   limit.
-    mutating func add(
-        _ event: Event, length: Duration, isAwaited: Bool, isReplayed: Bool, at now: Instant,
-        timers: inout Router.Timers
-    ) -> Window {
-        let key = event.key
-        let slot =
-            windows.slot(of: key)
-            ?? windows.insert(Window(length: length, maximum: event.route.maximumWindow, at: now), for: key)
-        return windows[slot: slot].add(
-            event, length: length, isAwaited: isAwaited, isReplayed: isReplayed, slot: slot, at: now, timers: &timers)
-    }
-
-    /// Puts an event back that has left its window.
-    mutating func restore(
-        _ tracked: Router.TrackedEvent, _ key: CoalescingKey, isAwaited: Bool, at now: Instant,
-        timers: inout Router.Timers
-    ) {
-        let slot = windows.slot(of: key) ?? windows.insert(Window(restoring: tracked, at: now), for: key)
-        windows[slot: slot].restore(tracked, isAwaited: isAwaited, slot: slot, timers: &timers)
-    }
-
-    /// - Returns: the window's deadline.
-    @discardableResult
-    mutating func claim(_ id: EventID, in key: CoalescingKey) -> Instant {
-        let slot = windows.slot(existing: key)
-        windows[slot: slot].claim(id)
-        return windows[slot: slot].deadline
-    }
-
-    mutating func hold(_ id: EventID, in key: CoalescingKey) { windows[existing: key].hold(id) }
-    mutating func release(_ id: EventID, in key: CoalescingKey, isAwaited: Bool) {
-        windows[existing: key].release(id, isAwaited: isAwaited)
-    }
-    mutating func stopAwaiting(_ id: EventID, in key: CoalescingKey) { windows[existing: key].stopAwaiting(id) }
-
-    /// The key of the window in a slot that has armed a timer; `nil`: the timer is stale.
-    func key(in slot: Int32, armedBy timer: Router.Timers.TimerID) -> CoalescingKey? {
-        guard let (key, window) = windows.entry(in: slot), window.timer == timer else { return nil }
-        return key
-    }
-
-    @discardableResult
-    mutating func remove(_ key: CoalescingKey) -> Window? { windows.removeValue(forKey: key) }
-}
-
 /// The end of windows: rule 5 of docs/design.md. All unclaimed events go into one banner.
 extension Router {
     /// Ends a window at its deadline, or early when all screens that were asked have passed.
     mutating func endWindow(_ key: CoalescingKey, at now: Now) {
-        guard let window = windows.remove(key) else {
+        guard let window = events.closeWindow(key, at: now.instant) else {
             preconditionFailure("a closed window has no timer and no awaited answers")
         }
-        let deadline = min(window.deadline, now.instant)
         var hasCollapse = false
         for id in window.held {
             forgetQuestions(about: id)
             move(id, to: .held(key))
-            events[existing: id].deadline = deadline
             hasCollapse = hasCollapse || events[existing: id].event.collapse != nil
         }
         for id in window.unclaimed {
             forgetQuestions(about: id)
-            events[existing: id].deadline = deadline
             hasCollapse = hasCollapse || events[existing: id].event.collapse != nil
             queueOrDiscard(id, for: key, at: now)
         }
         // A banner that was kept for one of them is updated for all of them.
         if hasCollapse { endSuccession(in: key) }
-    }
-
-    mutating func endWindowIfAnswered(_ key: CoalescingKey, at now: Now) {
-        if windows[key]?.canEndEarly == true { endWindow(key, at: now) }
     }
 
     /// Queues an unclaimed event for its banner, or discards it if it has expired or is muted. The publisher that shows
@@ -284,7 +206,6 @@ extension Router {
         resolution.quiet = quietBroken(by: tracked.event)
         decide(tracked, resolution)
         move(id, to: .gone(nil))
-        cameBack(id)
         keepRetractable(tracked.event)
     }
 
@@ -314,7 +235,10 @@ extension Router {
         let tracked = forget(existing: id)
         var resolution = Resolution(outcome)
         resolution.quiet = quiet
-        resolution.digest = quiet.flatMap { oweDigest(of: tracked, heldBackBy: $0) }
+        resolution.digest = quiet.flatMap {
+            quietPeriods.oweDigest(
+                of: tracked.event, heldBackBy: $0, pauses: settings.banners.digestsPauses, limit: limits.digests)
+        }
         decide(tracked, resolution)
     }
 

@@ -169,7 +169,7 @@ public struct VirtualStage {
             recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.happening(.bannerClosed(id, .other)))
-        case .remove, .read, .keepAwaited, .dropAwaited, .screensChanged, .markRead, .startServer, .keepBanner,
+        case .remove, .read, .awaited, .screensChanged, .markRead, .startServer, .keepBanner,
             .changed:
             break
         case .armTimer(let moment, let lifetime):

@@ -276,7 +276,7 @@ struct ModelRunner {
                 if let collapse = event.collapse { muted = muted.filter { $0.value.event.collapse != collapse } }
             case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
             case .countDigests: isCountAwaited = true
-            case .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+            case .relayAction, .noteClaim, .remove, .read, .awaited, .screensChanged,
                 .markRead, .startServer, .keepBanner, .changed:
                 break
             }

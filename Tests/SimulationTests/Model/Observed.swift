@@ -53,13 +53,12 @@ enum Observed: Equatable, CustomStringConvertible {
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
         case .read(let id, let peer, let place): self = .read(id, by: peer, place)
-        case .keepAwaited(let awaited): self = .keepAwaited(awaited)
-        case .dropAwaited(let origin): self = .dropAwaited(origin)
+        case .awaited(let origin, let claim): self = claim.map { .keepAwaited($0) } ?? .dropAwaited(origin)
         case .screensChanged(let topic, let isAttended): self = .screensChanged(topic.description, isAttended)
         case .remove(let removal, let version, let isNews):
             self = .remove(
                 removal.topic.description, removal.id, removal.cause, leaving: version?.published, isNews: isNews)
-        case .changed(.quiet): self = .quietChanged
+        case .changed(let tables) where tables.contains(.quiet): self = .quietChanged
         case .countDigests: self = .countDigests
         case .markRead(let topic, let last, let peer, let form):
             self = .markRead(topic.description, last, by: peer, form)

@@ -21,15 +21,16 @@ extension Router {
         let sizes: [(String, Int, Int)] = [
             ("undecided events", events.undecided.total.count, limits.undecidedEvents),
             ("bytes of undecided events", events.undecided.total.bytes, limits.undecidedBytes),
-            ("bytes of current values", values.bytes, limits.valueBytes),
+            ("bytes of current values", names.values.bytes, limits.valueBytes),
             ("bytes of shown events", events.retractableUsage.bytes, limits.retractableBytes),
             ("questions", screens.questions, limits.questions + limits.screens),
             ("screens", screens.count, limits.screens),
             ("graces", screens.graces.count, limits.graces),
             ("provisional claims", screens.holds.count, limits.holds),
             ("bytes of awaited events", names.awaited.bytes, limits.awaitedBytes),
-            ("mutes", quietPeriods.muteCount, limits.mutes), ("values", values.count, limits.values),
-            ("removals", values.removals.count, limits.removals),
+            ("mutes", quietPeriods.all.count { $0.cause == .muted }, limits.mutes),
+            ("values", names.values.count, limits.values),
+            ("removals", names.values.removals.count, limits.removals),
             ("shown events", events.retractableUsage.count, limits.retractableEvents),
             ("snoozed events", quietPeriods.snoozes.count, limits.snoozes),
             ("owed digests", quietPeriods.digests.owed.count, limits.digests),
@@ -69,9 +70,11 @@ extension Router {
             if count != sum || count != owners.total.count { return "\(name) by program: \(sum) of \(count)" }
             if bytes != owners.total.bytes { return "\(name) by program: \(bytes) bytes of \(owners.total.bytes)" }
         }
-        if values.bytes != values.entries.values.reduce(0, { $0 + $1.bytes }) { return "the bytes of current values" }
+        if names.values.bytes != names.values.entries.values.reduce(0, { $0 + $1.bytes }) {
+            return "the bytes of current values"
+        }
         if screens.questions != screens.all.reduce(0, { $0 + $1.asked.count }) { return "the count of questions" }
-        let inWindows = windows.all.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
+        let inWindows = events.windows.values.reduce(0) { $0 + $1.unclaimed.count + $1.held.count }
         let behindBanners = banners.all.reduce(0) { $0 + $1.count }
         var counts = (window: 0, banner: 0, questions: 0)
         for tracked in events.all {
@@ -110,7 +113,7 @@ extension Router {
     }
 
     private func windowThatIsTooLong(_ longest: (Topic) -> Duration, _ lastReplay: Instant?) -> String? {
-        for window in windows.all {
+        for window in events.windows.values {
             if window.deadline > window.limit { return "a window beyond its limit" }
             for id in Array(window.unclaimed) + window.held
             where max(window.opened, lastReplay ?? window.opened) + longest(events[id]!.event.topic)
@@ -148,9 +151,10 @@ extension Router {
             ("programs and connections", owners.count { !$0.owners.isEmpty }),
             ("screens", screens.count),
             ("holds", screens.holds.count), ("graces", screens.graces.count),
-            ("grace index", screens.graces.index.isEmpty ? 0 : 1), ("mutes", quietPeriods.muteCount),
-            ("values", values.count),
-            ("windows", windows.count), ("snoozed events", quietPeriods.snoozes.count),
+            ("grace index", screens.graces.index.isEmpty ? 0 : 1),
+            ("mutes", quietPeriods.all.count { $0.cause == .muted }),
+            ("values", names.values.count),
+            ("windows", events.windows.count), ("snoozed events", quietPeriods.snoozes.count),
             ("owed digests", quietPeriods.digests.owed.count), ("replacements", names.replacements.count),
             ("awaited events", names.awaited.count),
             ("banners", banners.count), ("numbers", banners.keys.count), ("calls", banners.server.inFlight.count),

@@ -290,8 +290,16 @@ struct ReferenceRouter {
         sendBanners()
         forgetPrograms()
         compareAttention()
-        askForCount(out.contains(.quietChanged))
+        tellOfQuiet(askingForCount: false)
         return (out, newCalls)
+    }
+
+    /// It is told once, after everything else.
+    private mutating func tellOfQuiet(askingForCount isAsked: Bool) {
+        let isChanged = out.contains(.quietChanged)
+        out.removeAll { $0 == .quietChanged }
+        askForCount(isChanged || isAsked)
+        if isChanged { out.append(.quietChanged) }
     }
 
     mutating func reconfigure(_ configuration: World.Configuration, at now: Now) -> (
@@ -304,7 +312,7 @@ struct ReferenceRouter {
         desktop(isDesktopQuiet)
         sendBanners()
         compareAttention()
-        askForCount(true)
+        tellOfQuiet(askingForCount: true)
         return (out, newCalls)
     }
 

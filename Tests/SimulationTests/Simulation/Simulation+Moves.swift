@@ -202,7 +202,7 @@ extension Simulation {
         if let daemon, !daemon.storage.degradation.isEmpty {
             witness.complain("the disk is well, and the journal is not")
         }
-        if let daemon, daemon.router.values.entries.mapValues(\.id) != disk.contents.values {
+        if let daemon, daemon.router.names.values.entries.mapValues(\.id) != disk.contents.values {
             witness.complain("the values are not those on disk")
         }
         if let daemon,

@@ -315,7 +315,8 @@ final class Storage {
     }
 
     /// Called when something happened to the names in the state directory. If the files of the journal have lost
-    /// theirs, the journal begins afresh, at the next retry, with what is in memory.
+    /// theirs, the journal begins afresh with what is in memory: at the next retry, because whoever deletes them is not
+    /// done yet.
     func namesChanged() {
         guard let journal, journal.isReadable, !journal.isInPlace else { return }
         abandon(journal)

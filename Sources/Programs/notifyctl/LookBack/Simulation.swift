@@ -157,7 +157,7 @@ struct Simulation {
             inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
         case .keepBanner(.closed(let id)): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment, _): timer = moment ?? timer
-        case .announce, .relayAction, .noteClaim, .remove, .read, .keepAwaited, .dropAwaited, .screensChanged,
+        case .announce, .relayAction, .noteClaim, .remove, .read, .awaited, .screensChanged,
             .markRead, .countDigests, .startServer, .keepBanner, .changed:
             break
         }
