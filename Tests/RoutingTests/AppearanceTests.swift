@@ -81,7 +81,7 @@ import Testing
         bench.take(.server(.ready))
         let options = try PublishOptions([Field(name: "actions", value: Self.texts("yes", "Yes"))])
         let id = bench.publish("/post/1", options: options)
-        bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(500)).banners[0].call, .shown(BannerID(7))))
         // A button may be reported after the end of the banner, so the dismissal waits for it.
         #expect(bench.take(.bannerClosed(BannerID(7), .dismissed)).outcomes.isEmpty)
         let effects = bench.take(.actionInvoked(BannerID(7), action: "yes"))

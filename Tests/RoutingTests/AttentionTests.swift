@@ -36,12 +36,12 @@ struct AttentionTests {
         #expect(open("/a", .hidden) == [])
         var visible = ScreenOptions()
         visible.state = .visible
-        #expect(changes(.screenUpdated(ScreenID(1), visible, by: ":1.2")) == ["/a true"])
-        #expect(changes(.screenUpdated(ScreenID(1), visible, by: ":1.2")) == [])
+        #expect(changes(.screenChanged(ScreenID(1), visible, by: ":1.2")) == ["/a true"])
+        #expect(changes(.screenChanged(ScreenID(1), visible, by: ":1.2")) == [])
         var hidden = ScreenOptions()
         hidden.state = .hidden
-        #expect(changes(.screenUpdated(ScreenID(1), hidden, by: ":1.2")) == ["/a false"])
-        #expect(changes(.screenClosed(ScreenID(1), by: ":1.2")) == [])
+        #expect(changes(.screenChanged(ScreenID(1), hidden, by: ":1.2")) == ["/a false"])
+        #expect(changes(.screenChanged(ScreenID(1), nil, by: ":1.2")) == [])
     }
 
     @Test mutating func aLockedSessionLooksAtNothing() {

@@ -11,7 +11,7 @@ struct BannerDelayTests {
     /// Answers the first banner asked for, and says what is then told about its event.
     private mutating func show(_ effects: [Effect]) throws -> Resolution {
         let request = try #require(effects.banners.first)
-        let shown = bench.take(.bannerShown(request.call, BannerID(7)))
+        let shown = bench.take(.banner(request.call, .shown(BannerID(7))))
         return try #require(shown.resolutions[request.newest.id])
     }
 
@@ -55,7 +55,7 @@ struct BannerDelayTests {
         bench.publish("/post/1")
         let call = bench.wait(Self.window).banners[0].call
         bench.pass(.seconds(1))
-        let resolution = try show(bench.take(.bannerFailed(call, .noAnswer)))
+        let resolution = try show(bench.take(.banner(call, .failed(.noAnswer))))
         #expect(resolution.lateness == .seconds(1))
         #expect(resolution.delay == .failed)
     }
@@ -64,7 +64,7 @@ struct BannerDelayTests {
         bench.take(.server(.ready))
         let event = bench.publish("/post/1")
         var effects = bench.wait(Self.window)
-        for _ in 1...3 { effects = bench.take(.bannerFailed(effects.banners[0].call, .noAnswer)) }
+        for _ in 1...3 { effects = bench.take(.banner(effects.banners[0].call, .failed(.noAnswer))) }
         #expect(bench.router.progress(of: event) == .waiting(.resting))
         #expect(try show(bench.wait(.seconds(30))).delay == .resting)
     }
@@ -75,7 +75,7 @@ struct BannerDelayTests {
         bench.publish("/post/2")
         let call = bench.wait(Self.window).banners[0].call
         bench.pass(.milliseconds(50))
-        let resolution = try show(bench.take(.bannerShown(call, BannerID(6))))
+        let resolution = try show(bench.take(.banner(call, .shown(BannerID(6)))))
         #expect(resolution.lateness == .milliseconds(50))
         #expect(resolution.delay == .busy)
     }
@@ -87,7 +87,7 @@ struct BannerDelayTests {
         var number: UInt32 = 1
         var effects = bench.wait(Self.window)
         while let request = effects.banners.first {
-            effects = bench.take(.bannerShown(request.call, BannerID(number)))
+            effects = bench.take(.banner(request.call, .shown(BannerID(number))))
             number += 1
         }
         let last = bench.publish("/post/4")
@@ -95,7 +95,7 @@ struct BannerDelayTests {
         #expect(bench.router.progress(of: last) == .waiting(.limited))
         // The summary is updated once a second.
         let summary = bench.wait(.seconds(1))
-        let resolution = bench.take(.bannerShown(try #require(summary.banners.first).call, BannerID(9)))
+        let resolution = bench.take(.banner(try #require(summary.banners.first).call, .shown(BannerID(9))))
         #expect(resolution.resolutions[last]?.delay == .limited)
     }
 
@@ -108,7 +108,7 @@ struct BannerDelayTests {
         let call = try #require(bench.wait(.seconds(5)).banners.first).call
         bench.wait(.seconds(5))
         #expect(bench.router.isServerCircuitOpen)
-        let resolution = bench.take(.bannerShown(call, BannerID(7))).resolutions[event]
+        let resolution = bench.take(.banner(call, .shown(BannerID(7)))).resolutions[event]
         #expect(resolution?.lateness == .seconds(10))
         #expect(resolution?.delay == .failed)
     }
@@ -118,7 +118,7 @@ struct BannerDelayTests {
     /// The circuit is open afterwards.
     private mutating func refuseThrice(_ effects: [Effect]) {
         var effects = effects
-        for _ in 1...3 { effects = bench.take(.bannerFailed(effects.banners[0].call, .noAnswer)) }
+        for _ in 1...3 { effects = bench.take(.banner(effects.banners[0].call, .failed(.noAnswer))) }
     }
 
     @Test(arguments: [(12, 1, BannerDelay.resting), (1, 12, .absent)])
@@ -138,7 +138,7 @@ struct BannerDelayTests {
         refuseThrice(bench.wait(Self.window))
         for _ in 1...2 {
             let probe = try #require(bench.wait(.seconds(30)).banners.first)
-            bench.take(.bannerFailed(probe.call, .noAnswer))
+            bench.take(.banner(probe.call, .failed(.noAnswer)))
         }
         bench.take(.server(.gone))
         bench.pass(.seconds(40))
@@ -177,7 +177,7 @@ struct BannerDelayTests {
         #expect(bench.router.progress(of: id) == .waiting(.busy))
         bench.pass(.seconds(3))
         let request = bench.take(.server(.ready)).banners[0]
-        let effects = bench.take(.bannerShown(request.call, BannerID(1)))
+        let effects = bench.take(.banner(request.call, .shown(BannerID(1))))
         #expect(effects.resolutions[id]?.delay == .busy)
         #expect(effects.resolutions[id]?.lateness == .seconds(3))
     }

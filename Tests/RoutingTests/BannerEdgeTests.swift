@@ -10,7 +10,7 @@ struct BannerEdgeTests {
         let event = bench.publish("/post/1", lifetime: .seconds(1))
         let call = bench.wait(.milliseconds(100)).banners[0].call
         bench.pass(.seconds(2))
-        let effects = bench.take(.bannerFailed(call, .noAnswer))
+        let effects = bench.take(.banner(call, .failed(.noAnswer)))
         #expect(effects.banners.isEmpty)
         #expect(effects.outcomes == [event: .expired])
     }
@@ -24,7 +24,7 @@ struct BannerEdgeTests {
         let second = bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         bench.take(.claimed(first, by: Bench.peer))
-        #expect(bench.take(.bannerFailed(call, failure)).banners.map(\.newest.id) == [second])
+        #expect(bench.take(.banner(call, .failed(failure))).banners.map(\.newest.id) == [second])
     }
 
     @Test func whatComesUpDuringACallIsShownByTheNextServer() {
@@ -72,8 +72,8 @@ struct BannerEdgeTests {
         bench.take(.screenOpened(try TopicPrefix("/ask/a"), options, by: ":1.2"))
         let asked = bench.publish("/ask/a")
         let other = bench.publish("/ask/b")
-        bench.take(.pausedFor(.zero))
-        let effects = bench.take(.topicClaimed(try TopicPrefix("/ask"), grace: .zero, by: Bench.peer))
+        bench.take(.quieted(nil, for: .zero))
+        let effects = bench.take(.topicClaimed(try TopicPrefix("/ask"), .grace(.zero), by: Bench.peer))
         #expect(effects.outcomes == [asked: .claimed, other: .claimed])
     }
 
@@ -83,10 +83,10 @@ struct BannerEdgeTests {
         options.mode = .ask
         bench.take(.screenOpened(try TopicPrefix("/ask"), options, by: Bench.peer))
         let event = bench.publish("/ask/a")
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         options.mode = .auto
         let screen = bench.router.openScreens[0].id
-        #expect(bench.take(.screenUpdated(screen, options, by: Bench.peer)).outcomes == [event: .claimed])
+        #expect(bench.take(.screenChanged(screen, options, by: Bench.peer)).outcomes == [event: .claimed])
     }
 
     /// Its window ended in the turn in which it came, for there is no screen to wait for.
@@ -106,7 +106,7 @@ struct BannerEdgeTests {
         let second = bench.publish("/post/1")
         let shown = bench.wait(.milliseconds(200)).banners[0]
         #expect(shown.others.map(\.id) == [first])
-        bench.take(.bannerShown(shown.call, BannerID(7)))
+        bench.take(.banner(shown.call, .shown(BannerID(7))))
         let third = bench.publish("/post/1")
         let fourth = bench.publish("/post/1")
         let update = bench.wait(.milliseconds(200)).banners[0]
@@ -119,9 +119,9 @@ struct BannerEdgeTests {
         var bench = Bench()
         bench.take(.server(.ready))
         let first = bench.publish("/post/1")
-        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(100)).banners[0].call, .shown(BannerID(7))))
         let second = bench.publish("/post/2")
-        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(100)).banners[0].call, .shown(BannerID(7))))
         #expect(bench.take(.claimed(first, by: Bench.peer)).closed.isEmpty)
         #expect(bench.take(.claimed(second, by: Bench.peer)).closed == [BannerID(7)])
         #expect(bench.router.rememberedEvents == 0)

@@ -32,12 +32,12 @@ struct BannerUrgencyTests {
     @Test mutating func aBannerThatIsUpdatedStaysCriticalUntilThatEventIsClaimed() {
         bench.take(.server(.ready))
         let critical = publish(.critical)
-        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(100)).banners[0].call, .shown(BannerID(7))))
         bench.take(.stored(except: []))
         publish(.normal)
         let update = bench.wait(.milliseconds(100)).banners[0]
         #expect(update.replaces == BannerID(7) && update.urgency == .critical)
-        bench.take(.bannerShown(update.call, BannerID(7)))
+        bench.take(.banner(update.call, .shown(BannerID(7))))
         bench.take(.stored(except: []))
         bench.take(.claimed(critical, by: Bench.peer))
         publish(.low)

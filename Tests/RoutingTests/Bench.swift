@@ -36,7 +36,7 @@ struct Bench {
     }
 
     private mutating func leave(_ effects: [Effect]) -> [Effect] {
-        if callsLeave { for banner in effects.banners { _ = router.handle(.bannerSent(banner.call), at: now) } }
+        if callsLeave { for banner in effects.banners { _ = router.handle(.banner(banner.call, .sent), at: now) } }
         return effects
     }
 

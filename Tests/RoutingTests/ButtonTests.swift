@@ -17,7 +17,7 @@ struct ButtonTests {
         var bench = Bench([route])
         bench.take(.server(.ready))
         let ids = (0..<count).map { _ in bench.publish("/post/1") }
-        bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(500)).banners[0].call, .shown(BannerID(7))))
         return (bench, ids)
     }
 
@@ -65,7 +65,7 @@ struct ButtonTests {
         let effects = bench.take(.actionInvoked(BannerID(7), action: "accept"))
         #expect(effects.outcomes == [ids[0]: .dismissed])
         #expect(effects.closed.isEmpty)
-        #expect(bench.take(.bannerShown(call, BannerID(7))).outcomes == [next: .shown])
+        #expect(bench.take(.banner(call, .shown(BannerID(7)))).outcomes == [next: .shown])
         #expect(bench.take(.claimed(next, by: Bench.peer)).closed == [BannerID(7)])
     }
 
@@ -75,11 +75,11 @@ struct ButtonTests {
         let next = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(500)).banners[0].call
         bench.take(.actionInvoked(BannerID(7), action: "accept"))
-        let again = bench.take(.bannerFailed(call, .notAsked)).banners[0]
+        let again = bench.take(.banner(call, .failed(.notAsked))).banners[0]
         #expect(again.replaces == BannerID(7))
         #expect(again.count == 1)
         bench.take(.claimed(next, by: Bench.peer))
-        #expect(bench.take(.bannerShown(again.call, BannerID(7))).closed == [BannerID(7)])
+        #expect(bench.take(.banner(again.call, .shown(BannerID(7)))).closed == [BannerID(7)])
     }
 
     @Test(arguments: ["default", "other", "", "Accept"])
@@ -98,7 +98,7 @@ struct ButtonTests {
         let offer = Field(name: "actions", value: .array(of: "s", [.string("yes"), .string("Yes")]))
         let first = bench.publish("/post/1", options: try PublishOptions([offer]))
         let second = bench.publish("/post/1")
-        bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(500)).banners[0].call, .shown(BannerID(7))))
         let effects = bench.take(.actionInvoked(BannerID(7), action: "yes"))
         #expect(effects.actions == [first])
         #expect(effects.outcomes == [first: .dismissed, second: .dismissed])
@@ -112,7 +112,7 @@ struct ButtonTests {
         var calls = bench.wait(.milliseconds(100)).banners
         for number in 7...10 as ClosedRange<UInt32> {
             guard let call = calls.first else { break }
-            calls = bench.take(.bannerShown(call.call, BannerID(number))).banners
+            calls = bench.take(.banner(call.call, .shown(BannerID(number)))).banners
             guard call.isSummary else { continue }
             #expect(bench.take(.actionInvoked(BannerID(number), action: "accept")).isEmpty)
             return

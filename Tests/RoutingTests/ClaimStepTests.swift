@@ -29,7 +29,7 @@ struct ClaimStepTests {
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(100)).banners[0].call
-        bench.take(.bannerShown(call, BannerID(7)))
+        bench.take(.banner(call, .shown(BannerID(7))))
         let early = bench.take(.claimed(first, by: Bench.peer)).resolutions[first]
         #expect(early?.outcome == .retracted)
         #expect(early?.verdict == .recorded)
@@ -41,7 +41,7 @@ struct ClaimStepTests {
         bench.take(.server(.ready))
         let id = bench.publish("/post/1")
         let call = bench.wait(.milliseconds(100)).banners[0].call
-        bench.take(.bannerShown(call, BannerID(7)))
+        bench.take(.banner(call, .shown(BannerID(7))))
         bench.take(.bannerClosed(BannerID(7), .other))
         let resolution = bench.take(.claimed(id, by: Bench.peer)).resolutions[id]
         #expect(resolution?.outcome == .retracted)

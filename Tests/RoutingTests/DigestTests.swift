@@ -66,10 +66,10 @@ struct DigestTests {
     @Test func thePauseAndANearerMuteOweNone() {
         var bench = Bench()
         bench.take(.scheduled([Self.on(Self.night)]))
-        bench.take(.muted(Self.post, for: .seconds(60)))
+        bench.take(.quieted(Self.post, for: .seconds(60)))
         bench.publish("/post/1")
         bench.wait(.milliseconds(100))
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         bench.publish("/chat")
         bench.wait(.milliseconds(100))
         #expect(bench.router.owedDigests.isEmpty)
@@ -79,12 +79,12 @@ struct DigestTests {
     func aPauseAndAMuteHaveOneWhereTheConfigurationWantsIt(_ isPause: Bool) {
         var bench = Bench(banners: BannerSettings(digestsPauses: true))
         bench.take(.server(.ready))
-        if isPause { bench.take(.pausedFor(.zero)) } else { bench.take(.muted(Self.post, for: .seconds(60))) }
+        if isPause { bench.take(.quieted(nil, for: .zero)) } else { bench.take(.quieted(Self.post, for: .seconds(60))) }
         let id = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.digest == id)
         #expect(bench.router.owedDigests.map(\.period.topic) == [isPause ? .all : Self.post])
         #expect(bench.router.dueDigests.isEmpty)
-        let end = isPause ? bench.take(.pausedFor(nil)) : bench.wait(.seconds(60))
+        let end = isPause ? bench.take(.quieted(nil, for: nil)) : bench.wait(.seconds(60))
         #expect(end.counts == 1)
         let effects = bench.take(.digestsCounted(DigestCount(bench.router.dueDigests, .found(publication()))))
         #expect(effects.announced.map(\.topic) == [DigestTally.topic])
@@ -93,13 +93,13 @@ struct DigestTests {
 
     @Test func whatAPauseOwesIsDroppedWithTheSetting() throws {
         var bench = Bench(banners: BannerSettings(digestsPauses: true))
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         let table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         bench.take(.reconfigured(table, BannerSettings(), ScreenSettings()))
         #expect(bench.router.owedDigests.isEmpty)
-        #expect(bench.take(.pausedFor(nil)).counts == 0)
+        #expect(bench.take(.quieted(nil, for: nil)).counts == 0)
     }
 
     @Test func theEndOfTheScheduleAsksForACountAndThePublishedDigestIsOwedNoMore() {
@@ -140,8 +140,8 @@ struct DigestTests {
     func itWaitsWhileItsTopicIsQuietForAnotherCause(_ cause: String) {
         var (bench, _) = bench(Self.work)
         switch cause {
-        case "pause": bench.take(.pausedFor(.seconds(60)))
-        case "mute": bench.take(.muted(.all, for: .seconds(60)))
+        case "pause": bench.take(.quieted(nil, for: .seconds(60)))
+        case "mute": bench.take(.quieted(.all, for: .seconds(60)))
         default: break
         }
         let others = cause == "schedule" ? [Self.on(Self.night, hasDigest: false)] : []
@@ -153,13 +153,13 @@ struct DigestTests {
 
     @Test func whatIsQuietElsewhereDoesNotHoldItBack() {
         var (bench, _) = bench(Self.work)
-        bench.take(.muted(try! TopicPrefix("/chat"), for: .seconds(60)))
+        bench.take(.quieted(try! TopicPrefix("/chat"), for: .seconds(60)))
         #expect(bench.take(.scheduled([])).counts == 1)
     }
 
     @Test func whereAllThatIsLeftIsQuietItIsCountedAgainAtTheNextEnd() {
         var (bench, _) = bench()
-        bench.take(.muted(Self.post, for: .seconds(60)))
+        bench.take(.quieted(Self.post, for: .seconds(60)))
         #expect(bench.take(.scheduled([])).counts == 1)
         #expect(bench.take(.digestsCounted(DigestCount(bench.router.dueDigests, .quiet))).counts == 0)
         #expect(bench.router.owedDigests.count == 1)
@@ -168,7 +168,7 @@ struct DigestTests {
 
     @Test func liftingTheScheduleIsItsEnd() {
         var (bench, _) = bench(Self.work)
-        #expect(bench.take(.muted(Self.post, for: .zero)).counts == 1)
+        #expect(bench.take(.quieted(Self.post, for: .zero)).counts == 1)
     }
 
     @Test func aScheduleThatTheConfigurationDropsHasEndedAndOneWithoutADigestOwesNoneAnyMore() {
@@ -203,10 +203,10 @@ struct DigestTests {
         var (bench, _) = bench()
         bench.take(.scheduled([]))
         let due = bench.router.dueDigests
-        #expect(bench.take(.pausedFor(.zero)).counts == 0)
+        #expect(bench.take(.quieted(nil, for: .zero)).counts == 0)
         let outdated = bench.take(.digestsCounted(DigestCount(due, .found(publication()))))
         #expect(outdated.announced.isEmpty && outdated.counts == 0)
-        #expect(bench.take(.pausedFor(nil)).counts == 1)
+        #expect(bench.take(.quieted(nil, for: nil)).counts == 1)
         let again = bench.take(.digestsCounted(DigestCount(due, .found(publication()))))
         #expect(again.announced.count == 1)
     }

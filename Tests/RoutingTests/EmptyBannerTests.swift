@@ -15,12 +15,14 @@ import Testing
         let topic = try Topic("/post/27")
         _ = handle(.published(Publication(topic: topic, title: "", body: "", sender: ":1.1")))
         time += 100_000
-        for case .showBanner(let request) in handle(.timerFired) { _ = handle(.bannerShown(request.call, BannerID(9))) }
+        for case .showBanner(let request) in handle(.timerFired) {
+            _ = handle(.banner(request.call, .shown(BannerID(9))))
+        }
         _ = handle(.published(Publication(topic: topic, title: "", body: "", sender: ":1.1")))
         time += 100_000
         var effects = handle(.timerFired)
         for _ in 1...3 {
-            for case .showBanner(let request) in effects { effects = handle(.bannerFailed(request.call, .noAnswer)) }
+            for case .showBanner(let request) in effects { effects = handle(.banner(request.call, .failed(.noAnswer))) }
         }
         _ = handle(.claimed(EventID(1), by: ":1.2"))
     }
@@ -44,7 +46,7 @@ import Testing
     }
 
     @Test mutating func itGoesWhenTheLastEventIsMuted() {
-        _ = handle(.pausedFor(.zero))
+        _ = handle(.quieted(nil, for: .zero))
         time += 30_000_000
         let effects = handle(.timerFired)
         #expect(closes(effects) == [9])

@@ -45,7 +45,7 @@ struct ExpiredAtOnceTests {
     @Test mutating func itTakesThePlaceOfAnEarlierOne() {
         bench.take(.server(.ready))
         let first = bench.publish("/post/1", collapse: "k")
-        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(100)).banners[0].call, .shown(BannerID(7))))
         var options = PublishOptions()
         options.collapse = "k"
         let effects = publish("/post/1", options)

@@ -25,7 +25,7 @@ struct HoldStepTests {
     @Test func aConfirmationIsAStep() {
         var (bench, id) = held()
         bench.pass(.milliseconds(5))
-        let effects = bench.take(.completed(id, by: Self.holder))
+        let effects = bench.take(.answered(id, .completed, by: Self.holder))
         #expect(steps(effects) == [record(.completed, after: 15, .suppressed)])
         #expect(effects.outcomes == [id: .claimed])
     }
@@ -33,7 +33,7 @@ struct HoldStepTests {
     @Test func aReleaseIsAStep() {
         var (bench, id) = held()
         bench.pass(.milliseconds(5))
-        #expect(steps(bench.take(.released(id, by: Self.holder))) == [record(.released, after: 15)])
+        #expect(steps(bench.take(.answered(id, .released, by: Self.holder))) == [record(.released, after: 15)])
     }
 
     @Test func runningOutOfTimeIsAStep() {

@@ -51,7 +51,7 @@ import Testing
             $0 % 2 == 0
                 ? publish($0) : .claimedProvisionally(EventID(UInt64($0 / 2 + 1)), within: .seconds(60), by: ":1.1")
         },
-        Edge(name: "mutes: 1000", advice: "unmute one", count: 1_000) { .muted(topic($0), for: .seconds(60)) },
+        Edge(name: "mutes: 1000", advice: "unmute one", count: 1_000) { .quieted(topic($0), for: .seconds(60)) },
         Edge(
             name: "questions to screens: 3", advice: "claimed or passed", count: 4,
             limits: {
@@ -87,11 +87,11 @@ import Testing
         _ = answer(&router, Self.publish(0))
         let accepted: [Call] = [
             .claimedProvisionally(EventID(1), within: .seconds(600), by: ":1.1"),
-            .topicClaimed(.all, grace: .seconds(10), by: ":1.1"),
+            .topicClaimed(.all, .grace(.seconds(10)), by: ":1.1"),
         ]
         let refused: [Call] = [
             .claimedProvisionally(EventID(1), within: .milliseconds(600_001), by: ":1.1"),
-            .topicClaimed(.all, grace: .milliseconds(10_001), by: ":1.1"),
+            .topicClaimed(.all, .grace(.milliseconds(10_001)), by: ":1.1"),
         ]
         for input in refused {
             guard case .failure(.limitExceeded) = answer(&router, input) else {
@@ -167,7 +167,7 @@ import Testing
         .screenOpened(topic(number), ScreenOptions(), by: ":1.\(owner)")
     }
     private static func claim(_ number: Int, by owner: Int = 0) -> Call {
-        .topicClaimed(topic(number), grace: .seconds(10), by: ":1.\(owner)")
+        .topicClaimed(topic(number), .grace(.seconds(10)), by: ":1.\(owner)")
     }
     private static func hold(by claimant: Int) -> Call {
         .claimedProvisionally(EventID(1), within: .seconds(60), by: ":1.\(claimant)")

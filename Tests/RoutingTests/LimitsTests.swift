@@ -70,7 +70,7 @@ import Testing
         var number: UInt32 = 0
         for case .showBanner(let request) in router.handle(.timerFired, at: later) {
             number += 1
-            _ = router.handle(.bannerShown(request.call, BannerID(number)), at: later)
+            _ = router.handle(.banner(request.call, .shown(BannerID(number))), at: later)
         }
         #expect(router.statistics.shown == 3)
         #expect(router.rememberedEvents == 2)

@@ -11,23 +11,23 @@ struct MarkReadTests {
         bench.take(.server(.ready))
         let shown = bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
-        bench.take(.bannerShown(request.call, BannerID(7)))
+        bench.take(.banner(request.call, .shown(BannerID(7))))
         let open = bench.publish("/post/2")
         let later = bench.publish("/post/3")
         bench.publish("/chat")
-        let effects = bench.take(.markedRead(post, upTo: open, by: Bench.peer))
+        let effects = bench.take(.topicClaimed(post, .read(upTo: open), by: Bench.peer))
         #expect(effects.outcomes == [shown: .retracted, open: .claimed])
         #expect(effects.resolutions[open]?.form == .read)
         #expect(effects.closed == [BannerID(7)])
         #expect(bench.reply == .success(.count(2)))
         #expect(effects.marks == ["/post \(open) MarkRead"])
-        #expect(bench.take(.markedRead(post, upTo: EventID(0), by: Bench.peer)).outcomes == [later: .claimed])
+        #expect(bench.take(.topicClaimed(post, .read(upTo: EventID(0)), by: Bench.peer)).outcomes == [later: .claimed])
     }
 
     @Test func topicClaimsAndScreensThatClearMarkTooAndOthersDoNot() {
         var bench = Bench()
         let last = bench.publish("/post/1")
-        #expect(bench.take(.topicClaimed(post, grace: .zero, by: Bench.peer)).marks == ["/post \(last) ClaimTopic"])
+        #expect(bench.take(.topicClaimed(post, .grace(.zero), by: Bench.peer)).marks == ["/post \(last) ClaimTopic"])
         var options = ScreenOptions()
         #expect(bench.take(.screenOpened(post, options, by: Bench.peer)).marks == ["/post \(last) OpenScreen"])
         options.clear = false
@@ -54,7 +54,7 @@ struct MarkReadTests {
 extension [Effect] {
     fileprivate var marks: [String] {
         compactMap {
-            if case .markRead(let topic, let last, _, let form) = $0 {
+            if case .read(.topic(let topic, let last), _, let form, _) = $0 {
                 "\(topic) \(last) \(form.rawValue)"
             } else {
                 nil

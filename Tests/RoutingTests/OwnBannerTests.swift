@@ -70,7 +70,7 @@ struct OwnBannerTests {
         let id = publish()
         bench.take(.claimedProvisionally(id, within: .seconds(1), by: ":1.2"))
         #expect(bench.wait(.milliseconds(200)).outcomes.isEmpty)
-        #expect(bench.take(.released(id, by: ":1.2")).outcomes == [id: .shown])
+        #expect(bench.take(.answered(id, .released, by: ":1.2")).outcomes == [id: .shown])
     }
 
     @Test mutating func itSharesNoWindowAndNoBanner() throws {
@@ -84,7 +84,7 @@ struct OwnBannerTests {
         let request = try #require(effects.banners.first)
         #expect(request.newest.id == drawn)
         #expect(request.count == 1)
-        #expect(bench.take(.bannerShown(request.call, BannerID(7))).resolutions[drawn]?.count == 1)
+        #expect(bench.take(.banner(request.call, .shown(BannerID(7)))).resolutions[drawn]?.count == 1)
         // The next one of the topic is not told to the banner that is up.
         #expect(bench.take(.claimed(publish(), by: ":1.2")).banners.isEmpty)
     }
@@ -104,7 +104,7 @@ struct OwnBannerTests {
 
     @Test mutating func whatHoldsBannersBackMutesItAndADigestTellsOfIt() {
         bench = Bench(banners: BannerSettings(digestsPauses: true))
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         let id = publish()
         let resolution = bench.wait(.milliseconds(100)).resolutions[id]
         #expect(resolution?.outcome == .muted)
@@ -126,7 +126,7 @@ struct OwnBannerTests {
         bench = Bench([
             try! Route(pattern: TopicPattern("/alarm/{id}"), window: .milliseconds(100), breaksThrough: true)
         ])
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         let id = publish("/alarm/1")
         let resolution = bench.wait(.milliseconds(100)).resolutions[id]
         #expect(resolution?.outcome == .shown)
@@ -149,8 +149,8 @@ struct OwnBannerTests {
         let id = shown()
         let effects =
             switch cause {
-            case "topic": bench.take(.topicClaimed(all, grace: .zero, by: ":1.2"))
-            case "read": bench.take(.markedRead(all, upTo: EventID(0), by: ":1.2"))
+            case "topic": bench.take(.topicClaimed(all, .grace(.zero), by: ":1.2"))
+            case "read": bench.take(.topicClaimed(all, .read(upTo: EventID(0)), by: ":1.2"))
             default: bench.take(.screenOpened(all, ScreenOptions(), by: ":1.2"))
             }
         #expect(effects.outcomes == [id: .retracted])

@@ -75,7 +75,7 @@ struct OwnedStateTests {
         bench.take(.claimedProvisionally(id, within: .seconds(10), by: ":1.2"))
         #expect(bench.router.events[id]?.expiryTimer == nil)
         #expect(bench.wait(.seconds(2)).outcomes.isEmpty)
-        #expect(bench.take(.released(id, by: ":1.2")).outcomes == [id: .expired])
+        #expect(bench.take(.answered(id, .released, by: ":1.2")).outcomes == [id: .expired])
     }
 
     /// A retained value that loses, a route without banners and a publisher that wants none are silent before anything
@@ -93,6 +93,6 @@ struct OwnedStateTests {
                         return options
                     }(), sender: Bench.peer)))
         #expect(effects.outcomes.isEmpty)
-        #expect(effects.contains { if case .read(_, ":1.2", _) = $0 { true } else { false } })
+        #expect(effects.contains { if case .read(.event, ":1.2", _, _) = $0 { true } else { false } })
     }
 }

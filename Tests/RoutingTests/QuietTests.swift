@@ -9,20 +9,20 @@ struct QuietTests {
 
     @Test func aMuteIsTakenBackByItsOwnTopicAlone() {
         var bench = Bench()
-        bench.take(.muted(post, for: .seconds(60)))
-        bench.take(.muted(.all, for: .seconds(60)))
-        #expect(bench.take(.muted(.all, for: .zero)).quietChanges == 1)
+        bench.take(.quieted(post, for: .seconds(60)))
+        bench.take(.quieted(.all, for: .seconds(60)))
+        #expect(bench.take(.quieted(.all, for: .zero)).quietChanges == 1)
         #expect(bench.router.quiet.map(\.topic) == [post])
-        #expect(bench.take(.muted(one, for: .zero)).quietChanges == 0)
+        #expect(bench.take(.quieted(one, for: .zero)).quietChanges == 0)
         let id = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.quiet?.topic == post)
     }
 
     @Test func anOutcomeNamesTheNearestMuteAndThePauseBeforeAll() {
         var bench = Bench()
-        bench.take(.muted(.all, for: .seconds(60)))
-        bench.take(.muted(post, for: .seconds(60)))
-        bench.take(.muted(try! TopicPrefix("/pos"), for: .seconds(60)))
+        bench.take(.quieted(.all, for: .seconds(60)))
+        bench.take(.quieted(post, for: .seconds(60)))
+        bench.take(.quieted(try! TopicPrefix("/pos"), for: .seconds(60)))
         func cause(_ topic: String) -> Quiet? {
             let id = bench.publish(topic)
             return bench.wait(.milliseconds(100)).resolutions[id]?.quiet
@@ -30,14 +30,14 @@ struct QuietTests {
         #expect(cause("/post/1")?.topic == post)
         #expect(cause("/post")?.topic == post)
         #expect(cause("/chat")?.topic == .all)
-        bench.take(.pausedFor(.seconds(60)))
+        bench.take(.quieted(nil, for: .seconds(60)))
         #expect(cause("/post/1")?.cause == .paused)
     }
 
     @Test func aPauseEndsByItselfAndAMuteOfEverythingStays() {
         var bench = Bench()
-        #expect(bench.take(.pausedFor(.seconds(5))).quietChanges == 1)
-        bench.take(.muted(.all, for: .seconds(60)))
+        #expect(bench.take(.quieted(nil, for: .seconds(5))).quietChanges == 1)
+        bench.take(.quieted(.all, for: .seconds(60)))
         #expect(bench.router.pausesBanners)
         #expect(bench.wait(.seconds(5)).quietChanges == 1)
         #expect(!bench.router.pausesBanners)
@@ -48,13 +48,13 @@ struct QuietTests {
 
     @Test func aPauseOfNoLengthLastsUntilItIsTakenBack() {
         var bench = Bench()
-        bench.take(.pausedFor(.seconds(5)))
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .seconds(5)))
+        bench.take(.quieted(nil, for: .zero))
         bench.wait(.seconds(3600))
         #expect(bench.router.quiet == [Quiet(.all, .paused, ends: nil)])
-        #expect(bench.take(.pausedFor(.zero)).quietChanges == 0)
-        #expect(bench.take(.pausedFor(nil)).quietChanges == 1)
-        #expect(bench.take(.pausedFor(nil)).quietChanges == 0)
+        #expect(bench.take(.quieted(nil, for: .zero)).quietChanges == 0)
+        #expect(bench.take(.quieted(nil, for: nil)).quietChanges == 1)
+        #expect(bench.take(.quieted(nil, for: nil)).quietChanges == 0)
     }
 
     // MARK: The desktop
@@ -79,7 +79,7 @@ struct QuietTests {
         var resolutions: [EventID: Resolution] = [:]
         while let request = requests.popLast() {
             let answered = bench.take(
-                .bannerShown(request.call, BannerID(UInt32(requests.count + resolutions.count + 1))))
+                .banner(request.call, .shown(BannerID(UInt32(requests.count + resolutions.count + 1)))))
             resolutions.merge(answered.resolutions) { $1 }
             requests += answered.banners
         }
@@ -92,18 +92,18 @@ struct QuietTests {
     @Test func aPauseComesBeforeTheDesktopAndHoldsBackWhatIsCriticalToo() {
         var bench = Bench()
         bench.take(.desktopQuiet(true))
-        bench.take(.pausedFor(.zero))
-        bench.take(.muted(post, for: .seconds(60)))
+        bench.take(.quieted(nil, for: .zero))
+        bench.take(.quieted(post, for: .seconds(60)))
         #expect(bench.router.quiet.map(\.cause) == [.paused, .desktop, .muted])
         var critical = PublishOptions()
         critical.urgency = .critical
         let id = bench.publish("/chat", options: critical)
         #expect(bench.wait(.milliseconds(100)).resolutions[id]?.quiet?.cause == .paused)
-        bench.take(.pausedFor(nil))
+        bench.take(.quieted(nil, for: nil))
         let muted = bench.publish("/post/1")
         #expect(bench.wait(.milliseconds(100)).resolutions[muted]?.quiet?.cause == .muted)
         // Nobody but the desktop ends it.
-        bench.take(.muted(.all, for: .zero))
+        bench.take(.quieted(.all, for: .zero))
         #expect(bench.router.quiet.map(\.cause) == [.desktop, .muted])
     }
 
@@ -128,7 +128,7 @@ struct QuietTests {
         #expect(bench.router.isCurrent(request))
         bench.take(.desktopQuiet(true))
         #expect(!bench.router.isCurrent(request))
-        let effects = bench.take(.bannerFailed(request.call, .notAsked))
+        let effects = bench.take(.banner(request.call, .failed(.notAsked)))
         #expect(effects.outcomes == [id: .muted])
         #expect(effects.banners.isEmpty)
     }
@@ -167,7 +167,7 @@ struct QuietTests {
         var bench = Bench()
         bench.take(
             .scheduled([schedule(post, 1, ends: 100), schedule(post, 2, ends: 50), schedule(.all, 1, ends: 70)]))
-        bench.take(.muted(post, for: .seconds(60)))
+        bench.take(.quieted(post, for: .seconds(60)))
         #expect(bench.router.quiet.map(\.topic) == [.all, post, post])
         #expect(bench.router.quiet.map(\.cause) == [.schedule, .muted, .schedule])
         #expect(bench.router.quiet.last?.ends == Uptime(microseconds: 100))
@@ -176,17 +176,17 @@ struct QuietTests {
     @Test func aLiftedScheduleStaysSoUntilItBeginsAgain() {
         var bench = Bench()
         bench.take(.scheduled([schedule(.all), schedule(post)]))
-        bench.take(.muted(post, for: .seconds(60)))
-        #expect(bench.take(.muted(one, for: .zero)).quietChanges == 0)
-        #expect(bench.take(.muted(post, for: .zero)).quietChanges == 1)
+        bench.take(.quieted(post, for: .seconds(60)))
+        #expect(bench.take(.quieted(one, for: .zero)).quietChanges == 0)
+        #expect(bench.take(.quieted(post, for: .zero)).quietChanges == 1)
         #expect(bench.router.quiet.map(\.topic) == [.all])
         #expect(bench.router.liftedSchedules == [schedule(post).period])
         // It ends at another time, because the clock was set.
         bench.take(.scheduled([schedule(.all), schedule(post, ends: 90)]))
         #expect(bench.router.quiet.map(\.topic) == [.all])
         // The pause has its own end.
-        bench.take(.pausedFor(.zero))
-        bench.take(.pausedFor(nil))
+        bench.take(.quieted(nil, for: .zero))
+        bench.take(.quieted(nil, for: nil))
         #expect(bench.router.quiet.map(\.topic) == [.all])
         bench.take(.scheduled([]))
         #expect(bench.router.liftedSchedules.isEmpty)
@@ -206,7 +206,7 @@ struct QuietTests {
 
     @Test func whatAnEarlierRunWasToldGoesOnUnlessSomethingNewerWasSaid() {
         var bench = Bench()
-        bench.take(.muted(one, for: .seconds(3600)))
+        bench.take(.quieted(one, for: .seconds(3600)))
         var restoration = Restoration()
         restoration.quiet = [
             (topic: .all, cause: .paused, left: nil), (topic: post, cause: .muted, left: .seconds(10)),

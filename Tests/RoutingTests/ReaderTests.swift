@@ -36,7 +36,9 @@ struct ReaderTests {
     @Test(arguments: [Outcome.silent, .muted, .expired])
     mutating func aClaimOfWhatNobodyHasSeenMarksItAsRead(_ outcome: Outcome) {
         let effects = bench.take(.claimed(EventID(1), by: ":1.2"), reading: Self.stored(.unseen(outcome)))
-        let readers = effects.compactMap { if case .read(EventID(1), let reader, _) = $0 { reader } else { nil } }
+        let readers = effects.compactMap {
+            if case .read(.event(EventID(1)), let reader, _, _) = $0 { reader } else { nil }
+        }
         let steps = effects.compactMap { if case .noteClaim(_, let step) = $0 { step } else { nil } }
         #expect(readers == [":1.2"] && steps.map(\.latency) == [.seconds(60)])
         #expect(bench.reply == .success(.verdict(.recorded)) && !bench.router.remembers(EventID(1)))
@@ -99,7 +101,7 @@ struct ReaderTests {
     @Test mutating func onlyACallAboutAnEventThatIsNotInMemoryIsCold() {
         let id = bench.publish("/post/1")
         let calls: [Call] = [
-            .claimed(id, by: ":1.2"), .claimed(EventID(1), by: ":1.2"), .topicClaimed(.all, grace: .zero, by: ":1.2"),
+            .claimed(id, by: ":1.2"), .claimed(EventID(1), by: ":1.2"), .topicClaimed(.all, .grace(.zero), by: ":1.2"),
         ]
         var router = bench.router
         #expect(calls.map { router.isCold($0) } == [false, true, false])
@@ -115,7 +117,7 @@ struct ReaderTests {
         bench.take(.server(.ready))
         for number in 1...3 as ClosedRange<UInt32> {
             bench.publish("/post/\(number)")
-            bench.take(.bannerShown(bench.wait(.milliseconds(500)).banners[0].call, BannerID(number)))
+            bench.take(.banner(bench.wait(.milliseconds(500)).banners[0].call, .shown(BannerID(number))))
         }
         bench.take(.bannerClosed(BannerID(1), .other))
         bench.take(.claimed(EventID(3), by: ":1.2"))

@@ -14,7 +14,7 @@ struct ReplacingTests {
     private mutating func show() -> EventID {
         bench.take(.server(.ready))
         let event = publish()
-        bench.take(.bannerShown(bench.wait(.milliseconds(100)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(100)).banners[0].call, .shown(BannerID(7))))
         bench.take(.stored(except: []))
         return event
     }
@@ -83,7 +83,7 @@ struct ReplacingTests {
         #expect(update.replaces == BannerID(7))
         #expect(update.newest.id == second)
         #expect(update.count == 1)
-        let effects = bench.take(.bannerShown(update.call, BannerID(7)))
+        let effects = bench.take(.banner(update.call, .shown(BannerID(7))))
         #expect(effects.outcomes == [second: .shown])
         #expect(effects.resolutions[second]?.shownWith == first)
         #expect(bench.take(.claimed(second, by: Bench.peer)).closed == [BannerID(7)])
@@ -96,7 +96,7 @@ struct ReplacingTests {
         let second = bench.publish(
             "/post/1", lifetime: fate == "expire" ? .milliseconds(50) : nil, collapse: "k",
             banner: fate == "silent" ? false : nil)
-        if fate == "mute" { bench.take(.muted(try TopicPrefix("/post"), for: .seconds(60))) }
+        if fate == "mute" { bench.take(.quieted(try TopicPrefix("/post"), for: .seconds(60))) }
         let effects =
             switch fate {
             case "claim": bench.take(.claimed(second, by: Bench.peer))
@@ -125,7 +125,7 @@ struct ReplacingTests {
         bench.take(.server(.ready))
         let other = bench.publish("/post/1")
         _ = publish()
-        bench.take(.bannerShown(bench.wait(.milliseconds(200)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(200)).banners[0].call, .shown(BannerID(7))))
         let second = publish()
         let update = bench.take(.claimed(second, by: Bench.peer)).banners
         #expect(update.map(\.newest.id) == [other])
@@ -136,7 +136,7 @@ struct ReplacingTests {
         bench.take(.server(.ready))
         let other = bench.publish("/post/1")
         _ = publish()
-        bench.take(.bannerShown(bench.wait(.milliseconds(200)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(200)).banners[0].call, .shown(BannerID(7))))
         let second = publish()
         #expect(bench.take(.claimed(other, by: Bench.peer)).closed == [BannerID(7)])
         let banner = bench.wait(.milliseconds(100)).banners
@@ -220,16 +220,16 @@ struct ReplacingTests {
         bench.wait(.milliseconds(100))
         // After three failures the server has a rest.
         for _ in 0..<2 {
-            call = try #require((bench.take(.bannerFailed(call, .noAnswer)) + bench.wait(.seconds(1))).banners.first)
+            call = try #require((bench.take(.banner(call, .failed(.noAnswer))) + bench.wait(.seconds(1))).banners.first)
                 .call
         }
         _ = publish()
-        #expect(bench.take(.bannerFailed(call, .noAnswer)).banners.isEmpty)
+        #expect(bench.take(.banner(call, .failed(.noAnswer))).banners.isEmpty)
         let last = publish()
         bench.take(.claimed(last, by: Bench.peer))
         let requests = bench.wait(.seconds(60)).banners
         #expect(requests.map(\.newest.id) == [others[1]])
-        for request in requests { bench.take(.bannerShown(request.call, BannerID(7))) }
+        for request in requests { bench.take(.banner(request.call, .shown(BannerID(7)))) }
         // Nothing holds back the update of what is up.
         #expect(bench.take(.withdrawn(others[1], by: Bench.peer)).banners.map(\.newest.id) == [others[0]])
     }
@@ -240,7 +240,7 @@ struct ReplacingTests {
         let request = bench.wait(.milliseconds(100)).banners[0]
         let second = publish()
         #expect(!bench.router.isCurrent(request))
-        #expect(bench.take(.bannerShown(request.call, BannerID(7))).closed.isEmpty)
+        #expect(bench.take(.banner(request.call, .shown(BannerID(7)))).closed.isEmpty)
         let update = bench.wait(.milliseconds(100)).banners[0]
         #expect(update.newest.id == second)
         #expect(update.replaces == BannerID(7))
@@ -267,7 +267,7 @@ struct ReplacingTests {
         bench.publish("/each/1", collapse: "k")
         bench.publish("/each/1")
         for (number, request) in bench.wait(.milliseconds(100)).banners.enumerated() {
-            bench.take(.bannerShown(request.call, BannerID(UInt32(number + 7))))
+            bench.take(.banner(request.call, .shown(BannerID(UInt32(number + 7)))))
         }
         bench.publish("/each/1", collapse: "k")
         #expect(bench.wait(.milliseconds(100)).banners.map(\.replaces) == [BannerID(7)])
@@ -330,7 +330,7 @@ struct ReplacingTests {
         let second = publish()
         bench.take(.stored(except: [second]))
         #expect(bench.router.isCurrent(request))
-        let effects = bench.take(.bannerShown(request.call, BannerID(7)))
+        let effects = bench.take(.banner(request.call, .shown(BannerID(7))))
         #expect(effects.outcomes == [first: .shown])
         #expect(effects.banners.isEmpty)
     }

@@ -44,7 +44,7 @@ struct RestoredBannerTests {
 
     @Test mutating func aTopicClaimTakesItDown() throws {
         _ = restore(1, 2)
-        let effects = bench.take(.topicClaimed(try TopicPrefix("/post"), grace: .zero, by: Bench.peer))
+        let effects = bench.take(.topicClaimed(try TopicPrefix("/post"), .grace(.zero), by: Bench.peer))
         #expect(effects.closed == [BannerID(7)])
         #expect(effects.outcomes == [EventID(1): .retracted, EventID(2): .retracted])
     }
@@ -67,7 +67,7 @@ struct RestoredBannerTests {
         let further = bench.publish("/post/1")
         let request = try #require(bench.wait(.milliseconds(100)).banners.first)
         #expect(request.replaces == BannerID(7))
-        let effects = bench.take(.bannerShown(request.call, BannerID(7)))
+        let effects = bench.take(.banner(request.call, .shown(BannerID(7))))
         #expect(effects.resolutions[further]?.shownWith == EventID(1))
     }
 
@@ -77,7 +77,7 @@ struct RestoredBannerTests {
         let request = bench.wait(.milliseconds(100)).banners[0]
         #expect(request.replaces == BannerID(7))
         #expect(request.count == 3)
-        let effects = bench.take(.bannerShown(request.call, BannerID(7)))
+        let effects = bench.take(.banner(request.call, .shown(BannerID(7))))
         #expect(effects.resolutions[event]?.shownWith == EventID(1))
         #expect(effects.kept.isEmpty)
     }
@@ -87,7 +87,7 @@ struct RestoredBannerTests {
         _ = restore(1)
         bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
-        let effects = bench.take(.bannerShown(request.call, BannerID(9)))
+        let effects = bench.take(.banner(request.call, .shown(BannerID(9))))
         #expect(effects.forgotten == [BannerID(7)])
         #expect(effects.kept == [BannerID(9): EventID(1)])
         #expect(bench.take(.claimed(EventID(1), by: Bench.peer)).closed.isEmpty)
@@ -98,7 +98,7 @@ struct RestoredBannerTests {
         _ = restore(1)
         bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
-        let effects = bench.take(.bannerFailed(request.call, .unknownBanner))
+        let effects = bench.take(.banner(request.call, .failed(.unknownBanner)))
         #expect(effects.forgotten == [BannerID(7)])
         #expect(effects.banners.map(\.replaces) == [nil])
         #expect(effects.banners.map(\.count) == [1])
@@ -165,7 +165,7 @@ struct RestoredBannerTests {
         bench.take(.restored(restoration))
         bench.publish("/post/2")
         let effects = bench.wait(.milliseconds(100))
-        bench.take(.bannerShown(effects.banners[0].call, BannerID(8)))
+        bench.take(.banner(effects.banners[0].call, .shown(BannerID(8))))
         #expect(!bench.router.remembers(EventID(2)))
         #expect(bench.router.remembers(EventID(5)))
     }
@@ -183,7 +183,7 @@ struct RestoredBannerTests {
         bench.take(.server(.ready))
         let event = bench.publish("/post/1")
         let request = bench.wait(.milliseconds(100)).banners[0]
-        let shown = bench.take(.bannerShown(request.call, BannerID(4)))
+        let shown = bench.take(.banner(request.call, .shown(BannerID(4))))
         #expect(shown.kept == [BannerID(4): event])
         #expect(shown.resolutions[event]?.shownWith == event)
         #expect(bench.take(.claimed(event, by: Bench.peer)).forgotten == [BannerID(4)])

@@ -89,9 +89,9 @@ struct RestoringTests {
         var options = ScreenOptions()
         options.mode = .ask
         bench.take(.screenOpened(try TopicPrefix("/post"), options, by: ":1.9"))
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         let ids = (0..<2).map { _ in bench.publish("/post/1") }
-        bench.take(.passed(ids[1], by: ":1.9"))
+        bench.take(.answered(ids[1], .passed, by: ":1.9"))
         #expect(bench.take(.stored(except: ids)).outcomes.isEmpty)
         #expect(bench.router.undecidedCount == 0)
     }

@@ -18,7 +18,7 @@ struct ServerActivationTests {
     @Test mutating func nothingIsStartedForWhatIsClaimedOrMuted() {
         let claimed = bench.publish("/post/1")
         #expect(bench.take(.claimed(claimed, by: Bench.peer)).starts == 0)
-        bench.take(.pausedFor(.zero))
+        bench.take(.quieted(nil, for: .zero))
         bench.publish("/post/2")
         #expect(bench.wait(.milliseconds(100)).starts == 0)
     }
@@ -40,7 +40,7 @@ struct ServerActivationTests {
         bench.publish("/post/1")
         bench.wait(.milliseconds(100))
         let call = bench.take(.server(.ready)).banners[0].call
-        bench.take(.bannerShown(call, BannerID(1)))
+        bench.take(.banner(call, .shown(BannerID(1))))
         #expect(bench.take(.server(.gone)).starts == 0)
         bench.publish("/post/2")
         #expect(bench.wait(.milliseconds(100)).starts == 1)

@@ -23,11 +23,11 @@ struct SeveralHoldersTests {
         #expect(hold(by: ":1.3") == .recorded, "it holds it already")
         #expect(bench.wait(.milliseconds(200)).banners.isEmpty)
         #expect(hold(by: ":1.4") == .suppressed, "also after the window")
-        let effects = bench.take(.completed(id, by: ":1.3"))
+        let effects = bench.take(.answered(id, .completed, by: ":1.3"))
         #expect(effects.outcomes == [id: .claimed])
         #expect(effects.resolutions[id]?.claimant == ":1.3")
         #expect(bench.router.screens.holds.count == 0)
-        bench.take(.completed(id, by: ":1.2"))
+        bench.take(.answered(id, .completed, by: ":1.2"))
         guard case .failure(.notClaimant) = bench.reply else {
             Issue.record("its claim has ended")
             return
@@ -40,7 +40,7 @@ struct SeveralHoldersTests {
         _ = hold(by: ":1.3", within: .seconds(2))
         _ = hold(by: ":1.4", within: .seconds(3))
         #expect(bench.wait(.milliseconds(500)).banners.isEmpty)
-        #expect(bench.take(.released(id, by: ":1.4")).banners.isEmpty)
+        #expect(bench.take(.answered(id, .released, by: ":1.4")).banners.isEmpty)
         #expect(bench.take(.peer(":1.3", .left)).banners.map(\.newest.id) == [id])
         #expect(hold(by: ":1.5") == .recorded, "it has gone to the server")
     }
@@ -48,7 +48,7 @@ struct SeveralHoldersTests {
     @Test mutating func aHoldThatFailsInTheWindowLeavesTheOther() {
         _ = hold(by: ":1.2")
         _ = hold(by: ":1.3")
-        bench.take(.released(id, by: ":1.2"))
+        bench.take(.answered(id, .released, by: ":1.2"))
         #expect(bench.wait(.milliseconds(200)).banners.isEmpty)
         #expect(hold(by: ":1.2") == .suppressed, "it may hold it again")
     }

@@ -48,7 +48,7 @@ struct SnoozeTests {
         bench.show(7)
         bench.take(.bannerClosed(BannerID(7), .other))
         let request = try #require(bench.wait(.seconds(60)).banners.first)
-        let effects = bench.take(.bannerShown(request.call, BannerID(8)))
+        let effects = bench.take(.banner(request.call, .shown(BannerID(8))))
         let name = try #require(effects.resolutions[first]?.shownWith)
         #expect(name > second)
         #expect(bench.publish("/post/2") > name)
@@ -67,8 +67,8 @@ struct SnoozeTests {
         var (bench, id) = bench()
         bench.snooze(id, .seconds(60))
         switch cause {
-        case "topic": bench.take(.topicClaimed(one, grace: .zero, by: ":1.2"))
-        case "read": bench.take(.markedRead(one, upTo: EventID(0), by: ":1.2"))
+        case "topic": bench.take(.topicClaimed(one, .grace(.zero), by: ":1.2"))
+        case "read": bench.take(.topicClaimed(one, .read(upTo: EventID(0)), by: ":1.2"))
         case "withdraw": bench.take(.withdrawn(id, by: ":1.2"))
         case "forget": bench.take(.forgotten([id]))
         default: bench.take(.screenOpened(one, ScreenOptions(), by: ":1.2"))
@@ -92,7 +92,7 @@ struct SnoozeTests {
     @Test func whatIsDueWhileTopicsAreMutedStaysMuted() {
         var (bench, id) = bench()
         bench.snooze(id, .seconds(60))
-        bench.take(.muted(one, for: .seconds(600)))
+        bench.take(.quieted(one, for: .seconds(600)))
         let resolution = bench.wait(.seconds(60)).resolutions[id]
         #expect(resolution?.outcome == .muted)
         #expect(resolution?.quiet?.topic == one)
@@ -103,7 +103,7 @@ struct SnoozeTests {
     @Test func aMutedEventComesFromTheJournal() {
         var bench = Bench()
         bench.take(.server(.ready))
-        bench.take(.muted(one, for: .seconds(30)))
+        bench.take(.quieted(one, for: .seconds(30)))
         let id = bench.publish("/post/1")
         let event = bench.router.event(id)!
         #expect(bench.wait(.milliseconds(100)).outcomes[id] == .muted)
@@ -165,7 +165,7 @@ struct SnoozeTests {
 extension Bench {
     /// Lets the window end, and the server show the banner.
     mutating func show(_ number: UInt32) {
-        for request in wait(.milliseconds(100)).banners { take(.bannerShown(request.call, BannerID(number))) }
+        for request in wait(.milliseconds(100)).banners { take(.banner(request.call, .shown(BannerID(number)))) }
         wait(.milliseconds(100))
     }
 

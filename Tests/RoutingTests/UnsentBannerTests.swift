@@ -29,23 +29,23 @@ struct UnsentBannerTests {
             #expect(effects.outcomes == [id: .claimed])
         }
         #expect(!bench.router.isCurrent(request))
-        let effects = bench.take(.bannerFailed(request.call, .notAsked))
+        let effects = bench.take(.banner(request.call, .failed(.notAsked)))
         #expect(effects.banners.isEmpty && effects.closed.isEmpty)
         #expect(bench.router.rememberedEvents == 0)
     }
 
     @Test mutating func aClaimOfAnEventInItIsLateOnceItHasLeft() {
-        bench.take(.bannerSent(request.call))
+        bench.take(.banner(request.call, .sent))
         #expect(claim(first).outcomes == [first: .retracted])
         _ = claim(second)
         #expect(bench.reply == .success(.verdict(.retracted)))
-        #expect(bench.take(.bannerShown(request.call, BannerID(7))).closed == [BannerID(7)])
+        #expect(bench.take(.banner(request.call, .shown(BannerID(7)))).closed == [BannerID(7)])
     }
 
     @Test mutating func theOthersAreAskedForWithoutIt() {
         _ = claim(second)
         #expect(!bench.router.isCurrent(request))
-        let again = bench.take(.bannerFailed(request.call, .notAsked)).banners
+        let again = bench.take(.banner(request.call, .failed(.notAsked))).banners
         #expect(again.map(\.newest.id) == [first] && again.map(\.count) == [1])
         #expect(bench.router.isCurrent(again[0]))
     }
@@ -56,29 +56,29 @@ struct UnsentBannerTests {
         let third = bench.publish("/post/3", window: .zero)
         bench.wait(.zero)
         #expect(!bench.router.isCurrent(request))
-        let again = bench.take(.bannerFailed(request.call, .notAsked)).banners
+        let again = bench.take(.banner(request.call, .failed(.notAsked))).banners
         #expect(again.map(\.newest.id) == [third] && again[0].others.map(\.id) == [second])
     }
 
     @Test mutating func aProvisionalClaimOfAnEventInItIsInTime() {
         bench.take(.claimedProvisionally(second, within: .seconds(1), by: Bench.peer))
         #expect(bench.reply == .success(.verdict(.suppressed)))
-        let again = bench.take(.bannerFailed(request.call, .notAsked)).banners
+        let again = bench.take(.banner(request.call, .failed(.notAsked))).banners
         #expect(again.map(\.newest.id) == [first])
-        bench.take(.bannerSent(again[0].call))
-        bench.take(.bannerShown(again[0].call, BannerID(7)))
-        let update = bench.take(.released(second, by: Bench.peer)).banners
+        bench.take(.banner(again[0].call, .sent))
+        bench.take(.banner(again[0].call, .shown(BannerID(7))))
+        let update = bench.take(.answered(second, .released, by: Bench.peer)).banners
         #expect(update.map(\.newest.id) == [second] && update.map(\.replaces) == [BannerID(7)])
     }
 
     @Test mutating func anUpdateThatHasNotLeftLeavesTheBannerAsItIs() throws {
-        bench.take(.bannerSent(request.call))
-        bench.take(.bannerShown(request.call, BannerID(7)))
+        bench.take(.banner(request.call, .sent))
+        bench.take(.banner(request.call, .shown(BannerID(7))))
         let third = bench.publish("/post/3", window: .zero)
         let update = try #require(bench.wait(.zero).banners.first)
         #expect(claim(third).outcomes == [third: .claimed])
         #expect(!bench.router.isCurrent(update))
-        let effects = bench.take(.bannerFailed(update.call, .notAsked))
+        let effects = bench.take(.banner(update.call, .failed(.notAsked)))
         #expect(effects.banners.isEmpty && effects.closed.isEmpty)
     }
 }

@@ -11,7 +11,7 @@ struct WithdrawTests {
         bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
-        bench.take(.bannerShown(bench.wait(.milliseconds(200)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(200)).banners[0].call, .shown(BannerID(7))))
         return (first, second)
     }
 
@@ -42,7 +42,7 @@ struct WithdrawTests {
         bench.take(.claimedProvisionally(event, within: .seconds(1), by: ":1.2"))
         bench.wait(.milliseconds(100))
         #expect(withdraw(event).outcomes == [event: .withdrawn])
-        bench.take(.completed(event, by: ":1.2"))
+        bench.take(.answered(event, .completed, by: ":1.2"))
         guard case .failure(.notClaimant) = bench.reply else {
             Issue.record("the claim is still there")
             return
@@ -59,7 +59,7 @@ struct WithdrawTests {
         #expect(effects.outcomes == [event: .withdrawn])
         #expect(effects.closed.isEmpty)
         #expect(!bench.router.isCurrent(request))
-        #expect(bench.take(.bannerShown(request.call, BannerID(7))).closed == [BannerID(7)])
+        #expect(bench.take(.banner(request.call, .shown(BannerID(7)))).closed == [BannerID(7)])
     }
 
     @Test mutating func aBannerThatLosesAnOlderEventStillSpeaksOfTheNewest() {
@@ -78,7 +78,7 @@ struct WithdrawTests {
         #expect(update.count == 1)
         #expect(update.others.isEmpty)
         #expect(bench.router.isCurrent(update))
-        let effects = bench.take(.bannerShown(update.call, BannerID(7)))
+        let effects = bench.take(.banner(update.call, .shown(BannerID(7))))
         #expect(effects.outcomes.isEmpty)
         #expect(effects.banners.isEmpty)
     }
@@ -87,16 +87,16 @@ struct WithdrawTests {
         bench = Bench(banners: BannerSettings(maximumPerSecond: 1))
         bench.take(.server(.ready))
         let ids = (0..<2).map { _ in bench.publish("/post/1", window: .milliseconds(1)) }
-        bench.take(.bannerShown(bench.wait(.milliseconds(10)).banners[0].call, BannerID(7)))
+        bench.take(.banner(bench.wait(.milliseconds(10)).banners[0].call, .shown(BannerID(7))))
         #expect(withdraw(ids[1]).banners.map(\.replaces) == [BannerID(7)])
     }
 
     @Test mutating func aRefusedUpdateIsAskedForAgain() {
         let (first, second) = showTwo()
         let update = withdraw(second).banners[0]
-        let again = bench.take(.bannerFailed(update.call, .noAnswer)).banners
+        let again = bench.take(.banner(update.call, .failed(.noAnswer))).banners
         #expect(again.map(\.newest.id) == [first])
-        bench.take(.bannerShown(again[0].call, BannerID(7)))
+        bench.take(.banner(again[0].call, .shown(BannerID(7))))
         #expect(bench.wait(.seconds(60)).banners.isEmpty)
     }
 
@@ -105,7 +105,7 @@ struct WithdrawTests {
         let update = withdraw(second).banners[0]
         bench.take(.claimed(first, by: Bench.peer))
         #expect(!bench.router.isCurrent(update))
-        let effects = bench.take(.bannerFailed(update.call, .notAsked))
+        let effects = bench.take(.banner(update.call, .failed(.notAsked)))
         #expect(effects.banners.isEmpty)
         #expect(effects.closed == [BannerID(7)])
     }
@@ -115,7 +115,7 @@ struct WithdrawTests {
         let third = bench.publish("/post/1")
         let update = bench.wait(.milliseconds(100)).banners[0]
         #expect(withdraw(second).banners.isEmpty)
-        let next = bench.take(.bannerShown(update.call, BannerID(7))).banners
+        let next = bench.take(.banner(update.call, .shown(BannerID(7)))).banners
         #expect(next.map(\.newest.id) == [third])
         #expect(next.map(\.count) == [2])
         #expect(next[0].others.map(\.id) == [first])
@@ -132,7 +132,7 @@ struct WithdrawTests {
         for _ in 0..<2 { bench.wait(.seconds(5)) }
         #expect(bench.router.isServerCircuitOpen)
         withdraw(second)
-        let effects = bench.take(.bannerShown(call, BannerID(7)))
+        let effects = bench.take(.banner(call, .shown(BannerID(7))))
         #expect(effects.outcomes == [first: .shown])
         let update = (effects + bench.wait(.milliseconds(100))).banners
         #expect(update.map(\.newest.id) == [first])
@@ -155,7 +155,7 @@ struct WithdrawTests {
         for number in 1...3 as ClosedRange<UInt32> {
             guard let request = effects.banners.first else { break }
             if request.isSummary { summary = request }
-            effects = bench.take(.bannerShown(request.call, BannerID(number)))
+            effects = bench.take(.banner(request.call, .shown(BannerID(number))))
             effects += bench.wait(.milliseconds(100))
         }
         #expect(summary?.newest.id == ids[4])

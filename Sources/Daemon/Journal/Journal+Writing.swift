@@ -120,8 +120,14 @@ extension Journal {
             if let marked = decision.markedRead, try isMarkedRead(id, in: turn) { decision = marked }
             turn.decide(id, decision, number: number)
             if isOutcome, decided.isRead { turn.add(.read(id, by: "", at: decided.resolved), number: numbers.take()) }
-        case .read, .removed, .start:
+        case .read(let id, _, _, let place):
+            // A muted or expired event that nobody has seen is not unread any more.
+            if var marked = try decision(of: id, in: turn)?.markedRead {
+                marked.place = place
+                turn.decide(id, marked, number: nil)
+            }
             turn.add(record, number: numbers.take())
+        case .removed, .start: turn.add(record, number: numbers.take())
         case .awaited:
             // A reader compares numbers to find out that the file is an older copy, which may lack only this claim.
             turn.add(record, number: numbers.takeHole())
@@ -146,9 +152,8 @@ extension Journal {
             let isReplaced = turn.all.contains {
                 if case .decided(id, let decision) = $0 { decision.outcome == .replaced } else { false }
             }
-            guard let marked = try decision(of: id, in: turn)?.markedRead, !isReplaced else { continue }
-            turn.decide(id, marked, number: nil)
-            turn.add(.read(id, by: event.sender, at: event.accepted), number: numbers.take())
+            guard try decision(of: id, in: turn)?.markedRead != nil, !isReplaced else { continue }
+            try resolve(.read(id, by: event.sender, at: event.accepted), in: &turn)
         }
     }
 

@@ -28,7 +28,7 @@ extension Daemon {
     /// restored although it is gone.
     func restoreBanners(before happening: Happening) {
         switch happening {
-        case .bannerShown(_, let id?):
+        case .banner(_, .shown(let id?)):
             // The server has given the number to another banner.
             if recovery.awaits(id) { forgetUnrestoredBanner(id) }
         case .bannerClosed(let id, _):
@@ -109,9 +109,7 @@ extension Daemon: EventReader {
         case .shown:
             let (banner, isShared) = try storage.bannerStillUp(stored.id, decision, on: server.identity)
             return .shown(banner, isShared: isShared)
-        case .muted where !decision.isRead, .expired where !decision.isRead:
-            unseen = (stored.id, decision)
-            return .unseen(decision.outcome)
+        case .muted where !decision.isRead, .expired where !decision.isRead: return .unseen(decision.outcome)
         case .silent where storage.isWritable:
             let isRead = try storage.read { journal throws(JournalError) in try journal.isMarkedRead(stored.id) }
             return isRead ? .decided(.silent, isRead: decision.isRead) : .unseen(.silent)

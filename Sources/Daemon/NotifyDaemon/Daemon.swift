@@ -29,8 +29,6 @@ final class Daemon {
     var denials: UInt64 = 0
     var news = News()
     var unnamedClaims = UnnamedClaims()
-    /// The muted or expired event that the router has read last.
-    var unseen: (id: EventID, decision: StoredDecision)?
 
     init(
         configuration: Configuration, limits: Limits = Limits(), recoveryPortion: Int = Recovery.usualPortion,
@@ -103,7 +101,7 @@ final class Daemon {
         }
         let (reply, effects) = router.handle(call, at: now, reading: self)
         switch (call, reply) {
-        case (.markedRead, .success(.count(let count))): jobs.marks.answer(message, counting: count)
+        case (.topicClaimed(_, .read, _), .success(.count(let count))): jobs.marks.answer(message, counting: count)
         case (_, .success(let reply)): sendAfterCommit(.reply(reply, to: message))
         case (_, .failure): break
         }
@@ -139,7 +137,7 @@ final class Daemon {
     var isCrowded: Bool { router.isCrowded }
 
     func handle(_ happening: Happening) {
-        if case .bannerShown = happening { Failpoint.beforeOutcome.hit() }
+        if case .banner(_, .shown) = happening { Failpoint.beforeOutcome.hit() }
         if case .server(.gone) = happening { recovery.forgetBanners() }
         restoreBanners(before: happening)
         if case .actionInvoked(let banner, let action) = happening, router.knows(banner),
@@ -152,7 +150,7 @@ final class Daemon {
     }
 
     /// Closes a screen without a call of its owner.
-    func closeScreen(_ id: ScreenID, of owner: String) { handle(.screenClosed(id, by: owner)) }
+    func closeScreen(_ id: ScreenID, of owner: String) { handle(.screenChanged(id, nil, by: owner)) }
 
     /// Handles a call without a caller.
     ///
@@ -202,14 +200,9 @@ final class Daemon {
                 let needed = resolution.successor ?? id
                 outbox.append(.signal(.resolved(id, topic, resolution), about: needed, at: now.instant))
                 log(id, topic, resolution)
-            case .read(let id, let claimant, let place):
-                if let unseen, unseen.id == id, var marked = unseen.decision.markedRead {
-                    marked.place = place
-                    storage.append(.decided(id, marked))
-                    jobs.marks.count()
-                    self.unseen = nil
-                }
+            case .read(.event(let id), let claimant, _, let place):
                 storage.append(.read(id, by: claimant, at: clock.wall, from: place))
+                jobs.marks.count()
             case .awaited(let origin, let claim):
                 storage.append(claim.map { .awaited(records.stored($0, clock)) } ?? .awaitedGone(origin))
             case .remove(let removal, let version, let isNews):
@@ -219,7 +212,7 @@ final class Daemon {
                 if isNews {
                     outbox.append(.signal(.removed(removal.topic, removal.id), about: needed, at: now.instant))
                 }
-            case .markRead(let topic, let last, let claimant, let form):
+            case .read(.topic(let topic, let last), let claimant, let form, _):
                 jobs.marks.add(topic, upTo: last, by: claimant, as: form, owner: host.owner(of: claimant))
             case .screensChanged(let topic, let isAttended):
                 outbox.append(.signal(.screens(topic, isAttended: isAttended), about: nil, at: now.instant))
@@ -288,7 +281,7 @@ final class Daemon {
         if !refused.isEmpty {
             handle(.stored(except: refused))
             // A banner may show an event that was refused: none is sent, and the router makes new ones.
-            for case .show(let request) in items { handle(.bannerFailed(request.call, .notAsked)) }
+            for case .show(let request) in items { handle(.banner(request.call, .failed(.notAsked))) }
         } else if router.awaitsStored {
             handle(.stored(except: []))
         }

@@ -22,14 +22,11 @@ public enum Effect: Sendable {
     /// a newer value or removal, which stays. If the topic had a value until now (`isNews`), announce it (signal
     /// `Removed`).
     indirect case remove(ValueRemoval, leaving: ValueVersion?, isNews: Bool)
-    /// Keep that a silent, muted or expired event is read: a screen shows its topic, or it was claimed before it came,
-    /// or long afterwards.
-    indirect case read(EventID, by: String, from: ClaimPlace = ClaimPlace())
+    /// Keep that stored events are read.
+    indirect case read(ReadEvents, by: String, as: ClaimForm = .claim, from: ClaimPlace = ClaimPlace())
     /// Keep the claim of an event that has not come yet, in place of one with the same name; `nil`: that an event with
     /// this name is not awaited any more.
     indirect case awaited(Origin, AwaitedClaim?)
-    /// Mark stored events at or below a topic, up to an id, as read where they are not in memory.
-    indirect case markRead(TopicPrefix, upTo: EventID, by: String, as: ClaimForm)
     /// Keep what the router says of a table now.
     case changed(Tables)
     /// Count what `Router.dueDigests` held back, and hand in `digestsCounted`.
@@ -37,6 +34,14 @@ public enum Effect: Sendable {
     /// Hand in `timerFired` at these moments. Each replaces the one asked for before on its clock; `nil`: that one
     /// stays.
     case armTimer(Instant?, lifetimes: Uptime?)
+}
+
+/// Stored events that are read.
+public enum ReadEvents: Sendable {
+    /// A silent, muted or expired one: a screen shows its topic, or it was claimed before it came, or long afterwards.
+    case event(EventID)
+    /// Those at or below a topic, up to an id, that are not in memory.
+    case topic(TopicPrefix, upTo: EventID)
 }
 
 /// Tables that are kept as a whole.

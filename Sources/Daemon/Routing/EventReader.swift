@@ -80,13 +80,10 @@ extension Router {
     public mutating func isCold(_ call: Call) -> Bool {
         switch call {
         case .claimed(let id, _, _), .claimedNamed(_, let id?), .claimedProvisionally(let id, _, _),
-            .completed(let id, _), .released(let id, _), .withdrawn(let id, _), .passed(let id, _),
-            .snoozed(let id, _, _):
+            .answered(let id, _, _), .withdrawn(let id, _), .snoozed(let id, _, _):
             !events.contains(id)
-        case .topicClaimed, .markedRead: events.unrestored > 0
-        case .published, .claimedNamed, .claimedCold, .screenOpened, .screenUpdated, .screenClosed, .pausedFor, .muted,
-            .digestsCounted:
-            false
+        case .topicClaimed: events.unrestored > 0
+        case .published, .claimedNamed, .claimedCold, .screenOpened, .screenChanged, .quieted, .digestsCounted: false
         }
     }
 
@@ -110,7 +107,7 @@ extension Router {
         guard let cold = try cold(id, at: now, reader) else { return nil }
         switch cold.state {
         case .shown: recall(cold, at: now)
-        case .unseen: output.append(.read(id, by: claimant, from: place))
+        case .unseen: output.append(.read(.event(id), by: claimant, from: place))
         case .undecided, .decided: break
         }
         return cold.age

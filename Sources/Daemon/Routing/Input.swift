@@ -11,35 +11,41 @@ public enum Call: Sendable {
     case claimedCold(ColdEvent, by: String, as: ClaimForm)
     /// A client claims an event, but the claim must be confirmed within a time.
     case claimedProvisionally(EventID, within: Duration, by: String)
-    /// The holder of a provisional claim confirms it.
-    case completed(EventID, by: String)
-    /// The holder of a provisional claim releases it.
-    case released(EventID, by: String)
+    /// The holder of a provisional claim, or the owner of screens that were asked, says what becomes of an event.
+    case answered(EventID, Answer, by: String)
     /// A publisher, with its unique bus name, takes an event back.
     case withdrawn(EventID, by: String)
-    /// A client passes on an event for all its screens.
-    case passed(EventID, by: String)
-    /// A client claims all events at or below a topic, also those that arrive during the grace.
-    case topicClaimed(TopicPrefix, grace: Duration, by: String)
-    /// All events at or below a topic, up to an id, have been read; 0 means all.
-    case markedRead(TopicPrefix, upTo: EventID, by: String)
+    /// A client claims all events at or below a topic.
+    case topicClaimed(TopicPrefix, TopicClaim, by: String)
     /// A client opens a screen for all at or below a topic.
     case screenOpened(TopicPrefix, ScreenOptions, by: String)
-    /// The owner of a screen changes it or renews its lease.
-    case screenUpdated(ScreenID, ScreenOptions, by: String)
-    /// The owner of a screen closes it.
-    case screenClosed(ScreenID, by: String)
-    /// Pauses banners for a time; zero: until further notice; `nil`: the pause ends.
-    case pausedFor(Duration?)
-    /// Mutes banners at or below a topic for a time; zero ends the mute of exactly this topic, and lifts its schedules
-    /// until they begin again.
-    case muted(TopicPrefix, for: Duration)
+    /// The owner of a screen changes it or renews its lease; `nil`: closes it.
+    case screenChanged(ScreenID, ScreenOptions?, by: String)
+    /// Mutes banners at or below a topic for a time; zero or `nil` ends the mute of exactly this topic, and lifts its
+    /// schedules until they begin again. Without a topic all banners are paused; zero: until further notice; `nil`:
+    /// the pause ends.
+    case quieted(TopicPrefix?, for: Duration?)
     /// A client wants the banner of a shown or muted event to come back after a time.
     case snoozed(EventID, for: Duration, by: String)
     /// What `dueDigests` held back has been counted, as `Effect.countDigests` asked. The answer is that to a publisher,
-    /// or
-    /// `done` without a digest.
+    /// or `done` without a digest.
     case digestsCounted(DigestCount)
+
+    /// What a client says of an event about which it was asked, or that it holds.
+    public enum Answer: Sendable {
+        /// It confirms its provisional claim, or releases it.
+        case completed, released
+        /// None of its screens claims the event.
+        case passed
+    }
+}
+
+/// How all events of a topic are claimed.
+public enum TopicClaim: Sendable {
+    /// Also those that arrive during this time.
+    case grace(Duration)
+    /// Those up to an id have been read; 0 means all.
+    case read(upTo: EventID)
 }
 
 /// Everything else that can happen to the router.
@@ -67,12 +73,8 @@ public enum Happening: Sendable {
 
     /// Something happened to the notification server.
     case server(ServerState)
-    /// A `showBanner` leaves for the server now. Until then claims of its events are in time.
-    case bannerSent(BannerCall)
-    /// The server answered a `showBanner` with the banner's number; `nil`: the same banner is on screen already.
-    case bannerShown(BannerCall, BannerID?)
-    /// The server refused a `showBanner` or did not answer in time.
-    case bannerFailed(BannerCall, BannerFailure)
+    /// A `showBanner` went a step further.
+    case banner(BannerCall, BannerStep)
     /// The server says that a banner is closed.
     case bannerClosed(BannerID, ClosingReason)
     /// The user pressed one of the banner's buttons.
@@ -99,6 +101,16 @@ public enum ServerState: Sendable {
     case ready
     /// It is gone, with all its banners.
     case gone
+}
+
+/// What becomes of a `showBanner`.
+public enum BannerStep: Sendable {
+    /// It leaves for the server now. Until then claims of its events are in time.
+    case sent
+    /// The server answered with the banner's number; `nil`: the same banner is on screen already.
+    case shown(BannerID?)
+    /// The server refused it or did not answer in time.
+    case failed(BannerFailure)
 }
 
 /// Why a banner could not be shown.

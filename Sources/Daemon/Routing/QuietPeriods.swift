@@ -168,11 +168,12 @@ struct QuietPeriods {
         }
     }
 
-    /// - Parameter duration: zero ends the mute of exactly this topic, and lifts its schedules until they begin again.
+    /// - Parameter duration: zero or `nil` ends the mute of exactly this topic, and lifts its schedules until they begin
+    ///   again.
     mutating func mute(
-        _ topic: TopicPrefix, for duration: Duration, limit: Int, at now: Uptime, timers: inout Router.Timers
+        _ topic: TopicPrefix, for duration: Duration?, limit: Int, at now: Uptime, timers: inout Router.Timers
     ) throws(Refusal) {
-        guard duration > .zero else {
+        guard let duration, duration > .zero else {
             endMute(of: topic)
             return note(lift(schedules.map(\.period).filter { $0.topic == topic }))
         }

@@ -128,16 +128,16 @@ extension Router {
             .filter { last == EventID(0) || $0 <= last }.sorted()
         applyClaims(found, by: claimant, as: form, at: now)
         let end = last == EventID(0) ? lastID : min(last, lastID)
-        output.append(.markRead(topic, upTo: end, by: claimant, as: form))
+        output.append(.read(.topic(topic, upTo: end), by: claimant, as: form))
         return found.count
     }
 }
 
 /// Claims of whole topics: events in memory, and during the grace those that arrive.
 extension Router {
-    mutating func claimTopic(_ topic: TopicPrefix, grace: Duration, by claimant: String, at now: Now) throws(Refusal)
-        -> Int
-    {
+    mutating func claimTopic(
+        _ topic: TopicPrefix, grace: Duration, by claimant: String, at now: Now
+    ) throws(Refusal) -> Int {
         guard grace <= limits.maximumGrace else {
             throw .limitExceeded(
                 "the grace must be at most \(limits.maximumGrace.text), in milliseconds; it is \(grace.text)")
@@ -155,7 +155,6 @@ extension Router {
             let id = screens.beginGrace(topic, by: claimant)
             _ = timers.schedule(.grace(id), at: now.instant + grace)
         }
-        sendBanners(at: now)
         return count
     }
 }

@@ -78,16 +78,18 @@ extension Router {
         output.append(.noteClaim(id, ClaimRecord(claimant: claimant, latency: latency, form: step, verdict: verdict)))
     }
 
-    mutating func complete(_ id: EventID, by claimant: String, at now: Now) throws(Refusal) {
-        let hold = try own(id, claimant)
-        note(.completed, of: id, by: claimant, .suppressed, at: now)
-        applyClaim(id, by: hold.claimant, as: .provisional, latency: hold.latency, at: now)
-        sendBanners(at: now)
-    }
-
-    mutating func release(_ id: EventID, by claimant: String, at now: Now) throws(Refusal) {
-        _ = try own(id, claimant)
-        cancelHold(id, by: claimant, .released, at: now)
+    mutating func answer(_ id: EventID, _ answer: Call.Answer, by caller: String, at now: Now) throws(Refusal) {
+        try events.requireKnown(id)
+        switch answer {
+        case .completed:
+            let hold = try own(id, caller)
+            note(.completed, of: id, by: caller, .suppressed, at: now)
+            applyClaim(id, by: caller, as: .provisional, latency: hold.latency, at: now)
+        case .released:
+            _ = try own(id, caller)
+            cancelHold(id, by: caller, .released, at: now)
+        case .passed: for screen in screens.owned(by: caller) { answered(screen, about: id, at: now) }
+        }
         sendBanners(at: now)
     }
 
@@ -116,7 +118,6 @@ extension Router {
     }
 
     private func own(_ id: EventID, _ caller: String) throws(Refusal) -> Holds.Hold {
-        try events.requireKnown(id)
         guard let hold = screens.holds[id, caller] else {
             throw .notClaimant(
                 "you do not hold event \(id); ClaimProvisionally holds it, until it is confirmed or its time is over")

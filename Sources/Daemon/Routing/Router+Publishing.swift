@@ -50,9 +50,9 @@ extension Router {
             output.statistics.count(.silent)
             output.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
             if let awaited {
-                output.append(.read(id, by: awaited.claimant, from: awaited.place))
+                output.append(.read(.event(id), by: awaited.claimant, from: awaited.place))
             } else if let screen = screens.claimant(of: event.topic) {
-                output.append(.read(id, by: screen.owner))
+                output.append(.read(.event(id), by: screen.owner))
             }
         case .claimedBefore(let claim): announce(event, claimedBefore: claim, expires: expires)
         case .claimed(let claimant, let form): announce(event, claimed: (claimant, form), expires: expires)

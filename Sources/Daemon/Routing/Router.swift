@@ -192,35 +192,29 @@ public struct Router {
         case .claimedProvisionally(let id, let duration, let claimant):
             let age = try cold(id, at: now, reader)?.age
             return .verdict(try hold(id, for: duration, by: claimant, age: age, at: now))
-        case .completed(let id, let claimant):
+        case .answered(let id, let answer, let caller):
             _ = try cold(id, at: now, reader)
-            try complete(id, by: claimant, at: now)
-        case .released(let id, let claimant):
-            _ = try cold(id, at: now, reader)
-            try release(id, by: claimant, at: now)
+            try self.answer(id, answer, by: caller, at: now)
         case .withdrawn(let id, let publisher):
             _ = try loadToDecide(id, by: publisher, at: now, reader)
             try withdraw(id, by: publisher, at: now)
-        case .passed(let id, let caller):
-            _ = try cold(id, at: now, reader)
-            try pass(id, by: caller, at: now)
-        case .topicClaimed(let topic, let grace, let claimant):
+        case .topicClaimed(let topic, let claim, let claimant):
             try load(topic, at: now, reader)
-            return .count(try claimTopic(topic, grace: grace, by: claimant, at: now))
-        case .markedRead(let topic, let last, let claimant):
-            try load(topic, at: now, reader)
-            let count = claimAll(atOrBelow: topic, upTo: last, by: claimant, as: .read, at: now)
+            let count =
+                switch claim {
+                case .grace(let time): try claimTopic(topic, grace: time, by: claimant, at: now)
+                case .read(let last): claimAll(atOrBelow: topic, upTo: last, by: claimant, as: .read, at: now)
+                }
             sendBanners(at: now)
             return .count(count)
         case .screenOpened(let topic, let options, let owner):
             try restoreBanners(at: now, reader)
             return .screen(try openScreen(topic, options, by: owner, at: now))
-        case .screenUpdated(let id, let options, let caller):
-            try restoreBanners(at: now, reader)
-            try updateScreen(id, options, by: caller, at: now)
-        case .screenClosed(let id, let caller): try closeScreen(id, by: caller, at: now)
-        case .pausedFor(let duration): quietPeriods.pause(for: duration, at: now.uptime, timers: &timers)
-        case .muted(let topic, let duration):
+        case .screenChanged(let id, let options, let caller):
+            if options != nil { try restoreBanners(at: now, reader) }
+            try changeScreen(id, options, by: caller, at: now)
+        case .quieted(nil, let duration): quietPeriods.pause(for: duration, at: now.uptime, timers: &timers)
+        case .quieted(let topic?, let duration):
             try quietPeriods.mute(topic, for: duration, limit: limits.mutes, at: now.uptime, timers: &timers)
         case .snoozed(let id, let duration, let caller): try snooze(id, for: duration, by: caller, at: now, reader)
         case .digestsCounted(let count):
@@ -247,9 +241,9 @@ public struct Router {
         case .server(.found): banners.serverFound(at: now.instant)
         case .server(.ready): serverAppeared(at: now)
         case .server(.gone): serverVanished(at: now)
-        case .bannerSent(let call): banners.callSent(call)
-        case .bannerShown(let call, let id): bannerShown(call, id, at: now)
-        case .bannerFailed(let call, let failure): bannerFailed(call, failure, at: now)
+        case .banner(let call, .sent): banners.callSent(call)
+        case .banner(let call, .shown(let id)): bannerShown(call, id, at: now)
+        case .banner(let call, .failed(let failure)): bannerFailed(call, failure, at: now)
         case .bannerClosed(let id, let reason): bannerClosed(id, reason, at: now)
         case .actionInvoked(let id, let action): actionInvoked(id, action)
         case .reconfigured(let routes, let banners, let screens): reconfigure(routes, banners, screens, at: now)

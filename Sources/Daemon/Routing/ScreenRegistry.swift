@@ -192,17 +192,17 @@ extension Router {
         return id
     }
 
-    mutating func updateScreen(
-        _ id: ScreenID, _ options: ScreenOptions, by caller: String, at now: Now
+    /// - Parameter options: `nil` closes the screen.
+    mutating func changeScreen(
+        _ id: ScreenID, _ options: ScreenOptions?, by caller: String, at now: Now
     ) throws(Refusal) {
         let screen = try own(id, caller)
-        change(id, options, wasClaiming: screens.isActive(screen) && screen.mode == .auto, at: now)
-    }
-
-    mutating func closeScreen(_ id: ScreenID, by caller: String, at now: Now) throws(Refusal) {
-        _ = try own(id, caller)
-        closeScreen(id, at: now)
-        sendBanners(at: now)
+        if let options {
+            change(id, options, wasClaiming: screens.isActive(screen) && screen.mode == .auto, at: now)
+        } else {
+            closeScreen(id, at: now)
+            sendBanners(at: now)
+        }
     }
 
     /// Closes a screen. It counts as having passed on all events that it was asked about.
@@ -265,12 +265,6 @@ extension Router {
         let asked = screens.asked(about: event.topic)
         for id in asked { screens.addQuestion(id, about: event.id) }
         return asked
-    }
-
-    mutating func pass(_ id: EventID, by caller: String, at now: Now) throws(Refusal) {
-        try events.requireKnown(id)
-        for screen in screens.owned(by: caller) { answered(screen, about: id, at: now) }
-        sendBanners(at: now)
     }
 
     mutating func pass(on screen: Screen, at now: Now) {

@@ -26,9 +26,9 @@ struct FakeNotificationServer {
             if request.replaces == nil { lastID += 1 }
             let id = request.replaces ?? BannerID(lastID)
             banners[id] = newest
-            return .bannerShown(request.call, id)
+            return .banner(request.call, .shown(id))
         case .refusing:
-            return .bannerFailed(request.call, .noAnswer)
+            return .banner(request.call, .failed(.noAnswer))
         case .hanging:
             unanswered.append((request, newest, givenUpAt))
             return nil

@@ -22,10 +22,10 @@ struct InvariantChecker {
         switch (call, reply) {
         case (.claimedProvisionally(let id, let time, let claimant), .success(.verdict(.suppressed))):
             holds[id, default: [:]][claimant] = now + time
-        case (.released(let id, let claimant), .success):
+        case (.answered(let id, .released, let claimant), .success):
             holds[id]?[claimant] = nil
             keepHolds { _, _ in true }
-        case (.completed(let id, _), .success), (.claimed(let id, _, _), _): holds[id] = nil
+        case (.answered(let id, .completed, _), .success), (.claimed(let id, _, _), _): holds[id] = nil
         default: break
         }
         for effect in effects { check(effect, at: now) }

@@ -15,22 +15,22 @@ extension VirtualStage {
             request(.screenOpened(try TopicPrefix(line.topic), options, by: owner), of: symbol, by: owner)
         case .updateScreen(let symbol, let options, let owner):
             let id = try screen(symbol)
-            request(.screenUpdated(id, try ScreenOptions(options.map(\.screenField)), by: owner), of: symbol, by: owner)
+            request(.screenChanged(id, try ScreenOptions(options.map(\.screenField)), by: owner), of: symbol, by: owner)
         case .closeScreen(let symbol, let owner):
-            request(.screenClosed(try screen(symbol), by: owner), of: symbol, by: owner)
+            request(.screenChanged(try screen(symbol), nil, by: owner), of: symbol, by: owner)
         case .leave(let name, _):
             feed(.peer(name, .left))
         case .condition(.paused, let isOn):
-            feed(.pausedFor(isOn ? .zero : nil))
+            feed(.quieted(nil, for: isOn ? .zero : nil))
         case .condition(.locked, let isOn):
             feed(.attentionChanged(isWatched: !isOn))
         case .condition(.schedule, let isOn):
             let period = ActiveSchedule.Period(.all, began: now.microseconds)
             feed(.scheduled(isOn ? [ActiveSchedule(period, ends: now.now.uptime, hasDigest: true)] : []))
         case .mute(let symbol):
-            feed(.muted(try topic(symbol), for: scenario.topic(symbol)!.time ?? .zero))
+            feed(.quieted(try topic(symbol), for: scenario.topic(symbol)!.time ?? .zero))
         case .unmute(let symbol):
-            feed(.muted(try topic(symbol), for: .zero))
+            feed(.quieted(try topic(symbol), for: .zero))
         case .server(let serverState):
             perform(serverState)
         case .user(let act, let symbol):
@@ -51,16 +51,16 @@ extension VirtualStage {
         let call: Call =
             switch verb {
             case .claims where scenario.topic(symbol) != nil:
-                .topicClaimed(try topic(symbol), grace: scenario.topic(symbol)!.time ?? .zero, by: actor)
+                .topicClaimed(try topic(symbol), .grace(scenario.topic(symbol)!.time ?? .zero), by: actor)
             case .claims: .claimed(try event(symbol), by: actor)
             case .holds:
                 .claimedProvisionally(try event(symbol), within: scenario.holdTime(of: symbol, by: actor), by: actor)
-            case .completes: .completed(try event(symbol), by: actor)
-            case .releases: .released(try event(symbol), by: actor)
-            case .passes: .passed(try event(symbol), by: actor)
+            case .completes: .answered(try event(symbol), .completed, by: actor)
+            case .releases: .answered(try event(symbol), .released, by: actor)
+            case .passes: .answered(try event(symbol), .passed, by: actor)
             case .withdraws: .withdrawn(try event(symbol), by: actor)
-            case .updates: .screenUpdated(try screen(symbol), ScreenOptions(), by: actor)
-            case .closes: .screenClosed(try screen(symbol), by: actor)
+            case .updates: .screenChanged(try screen(symbol), ScreenOptions(), by: actor)
+            case .closes: .screenChanged(try screen(symbol), nil, by: actor)
             }
         let text = answer(to: call)
         recording.answers.append(Recording.Answer(actor: actor, verb: verb, symbol: symbol, text: text))

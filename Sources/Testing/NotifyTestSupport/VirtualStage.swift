@@ -63,7 +63,7 @@ public struct VirtualStage {
                 try perform(cue.act)
             } else {
                 for (request, _) in server.takeUnanswered(givenUpBy: now) {
-                    feed(.bannerFailed(request.call, .noAnswer))
+                    feed(.banner(request.call, .failed(.noAnswer)))
                 }
                 fireTimers()
             }
@@ -169,7 +169,7 @@ public struct VirtualStage {
             recording.note("close", banner, at: now)
             server.close(id)
             inbox.append(.happening(.bannerClosed(id, .other)))
-        case .remove, .read, .awaited, .screensChanged, .markRead, .startServer, .keepBanner,
+        case .remove, .read, .awaited, .screensChanged, .startServer, .keepBanner,
             .changed:
             break
         case .armTimer(let moment, let lifetime):
@@ -179,7 +179,7 @@ public struct VirtualStage {
     }
 
     mutating func ask(_ request: BannerRequest, _ newest: Occurrence) {
-        inbox.append(.happening(.bannerSent(request.call)))
+        inbox.append(.happening(.banner(request.call, .sent)))
         if let answer = server.show(request, newest: newest, givenUpAt: now + Self.memory) {
             inbox.append(.happening(answer))
         }

@@ -255,11 +255,11 @@ final class NotificationServerTests {
         var words: [String] = []
         server.onInput = { [unowned server] input in
             switch input {
-            case .bannerShown(_, let id): words.append("shown \(id?.rawValue ?? 0)")
+            case .banner(_, .shown(let id)): words.append("shown \(id?.rawValue ?? 0)")
             case .bannerClosed(let id, let reason): words.append("closed \(id) \(reason)")
             case .actionInvoked(let id, let key):
                 words.append("pressed \(id) \(key) \(server.takeActivationToken() ?? "-")")
-            case .bannerFailed: words.append("failed")
+            case .banner(_, .failed): words.append("failed")
             default: break
             }
         }

@@ -84,16 +84,16 @@ struct Ledger {
         default: return nil
         }
         switch input {
-        case .call(.claimed(let named, _, _)), .call(.completed(let named, _)):
+        case .call(.claimed(let named, _, _)), .call(.answered(let named, .completed, _)):
             return named == id ? nil : "a claim of \(named) touched \(id)"
         case .call(.claimedNamed(let claim, let named)):
             return isMeant(id, named) ? nil : "a claim of \(claim.name) touched \(id)"
-        case .call(.topicClaimed(let topic, _, _)), .call(.screenOpened(let topic, _, _)):
+        case .call(.topicClaimed(let topic, .grace, _)), .call(.screenOpened(let topic, _, _)):
             return topic.covers(accounts[id]!.topic) ? nil : "a claim of \(topic) touched \(accounts[id]!.topic)"
-        case .call(.markedRead(let topic, let last, _)):
+        case .call(.topicClaimed(let topic, .read(let last), _)):
             let isMeant = topic.covers(accounts[id]!.topic) && (last == EventID(0) || id <= last)
             return isMeant ? nil : "marking \(topic) up to \(last) touched \(id)"
-        case .call(.published), .call(.digestsCounted), .call(.screenUpdated):
+        case .call(.published), .call(.digestsCounted), .call(.screenChanged(_, .some, _)):
             return nil
         case .happening(.timerFired) where accounts[id]!.isSnoozed:
             return nil

@@ -57,7 +57,7 @@ extension ModelRunner {
             if let broken = ledger.checkSent(request, router) {
                 throw Disagreement(step: step, description: "at \(now) µs: \(broken)")
             }
-            try both(.bannerSent(call.id), .bannerSent(call.reference))
+            try both(.banner(call.id, .sent), .banner(call.reference, .sent))
             calls.append(call)
         }
     }
@@ -83,11 +83,11 @@ extension ModelRunner {
         case .unknownBanner: return try fail(call, .unknownBanner)
         }
         if let number, !up.contains(number) { up.append(number) }
-        try both(.bannerShown(call.id, number), .bannerShown(call.reference, number))
+        try both(.banner(call.id, .shown(number)), .banner(call.reference, .shown(number)))
     }
 
     mutating func fail(_ call: Call, _ failure: BannerFailure) throws(Disagreement) {
-        try both(.bannerFailed(call.id, failure), .bannerFailed(call.reference, failure))
+        try both(.banner(call.id, .failed(failure)), .banner(call.reference, .failed(failure)))
     }
 
     private mutating func newNumber() -> BannerID {

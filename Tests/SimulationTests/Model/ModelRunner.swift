@@ -105,26 +105,26 @@ struct ModelRunner {
         case .claimNamed(let name, let kind, let time, let peer):
             try both(namedClaim(name, kind, time, by: peer))
         case .hold(let label, let time, let peer): try both(.claimedProvisionally(event(label), within: time, by: peer))
-        case .complete(let label, let peer): try both(.completed(event(label), by: peer))
-        case .release(let label, let peer): try both(.released(event(label), by: peer))
-        case .pass(let label, let peer): try both(.passed(event(label), by: peer))
+        case .complete(let label, let peer): try both(.answered(event(label), .completed, by: peer))
+        case .release(let label, let peer): try both(.answered(event(label), .released, by: peer))
+        case .pass(let label, let peer): try both(.answered(event(label), .passed, by: peer))
         case .withdraw(let label, let peer): try both(.withdrawn(event(label), by: peer))
-        case .claimTopic(let topic, let grace, let peer): try both(.topicClaimed(topic, grace: grace, by: peer))
+        case .claimTopic(let topic, let grace, let peer): try both(.topicClaimed(topic, .grace(grace), by: peer))
         case .markRead(let topic, let label, let peer):
-            try both(.markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
+            try both(.topicClaimed(topic, .read(upTo: label.map(event) ?? EventID(0)), by: peer))
         case .forget(let label): try both(.forgotten([event(label)]))
         case .openScreen(let label, let topic, let options, let peer):
             let replies = try both(.screenOpened(topic, options, by: peer))
             if case .reply(.screen(let id)) = replies.first { screens[label] = id }
-        case .updateScreen(let label, let options, let peer): try both(.screenUpdated(screen(label), options, by: peer))
-        case .closeScreen(let label, let peer): try both(.screenClosed(screen(label), by: peer))
+        case .updateScreen(let label, let options, let peer): try both(.screenChanged(screen(label), options, by: peer))
+        case .closeScreen(let label, let peer): try both(.screenChanged(screen(label), nil, by: peer))
         case .peerLeaves(let peer): try both(.peer(peer, .left))
         case .identify(let peer, let program, let hasLeft):
             try both(.peer(peer, .identified(as: program.map { "p\($0)" }, hasLeft: hasLeft)))
         case .watched(let flag): try both(.attentionChanged(isWatched: flag))
-        case .paused(let flag): try both(.pausedFor(flag ? .zero : nil))
+        case .paused(let flag): try both(.quieted(nil, for: flag ? .zero : nil))
         case .desktop(let flag): try both(.desktopQuiet(flag))
-        case .pause(let time): try both(.pausedFor(time))
+        case .pause(let time): try both(.quieted(nil, for: time))
         case .schedules(let active):
             let uptime = Uptime(microseconds: now + slept)
             try both(
@@ -135,7 +135,7 @@ struct ModelRunner {
                             hasDigest: $0.hasDigest)
                     }))
         case .countDigests(let count): try countDigests(count)
-        case .mute(let topic, let time): try both(.muted(topic, for: time))
+        case .mute(let topic, let time): try both(.quieted(topic, for: time))
         case .snooze(let label, let time, let peer):
             let id = event(label)
             let loaded = router.remembers(id) ? nil : muted[id]
@@ -277,7 +277,7 @@ struct ModelRunner {
             case .resolve(let id, _, let resolution): muted[id] = resolution.outcome == .muted ? announced[id] : nil
             case .countDigests: isCountAwaited = true
             case .relayAction, .noteClaim, .remove, .read, .awaited, .screensChanged,
-                .markRead, .startServer, .keepBanner, .changed:
+                .startServer, .keepBanner, .changed:
                 break
             }
         }
@@ -316,7 +316,7 @@ struct ModelRunner {
     /// Everybody leaves, the server is there and answers, and time passes until there is nothing more to wait for.
     private mutating func drain() throws(Disagreement) {
         for peer in World.peers { try both(.peer(peer, .left)) }
-        try both(.pausedFor(nil))
+        try both(.quieted(nil, for: nil))
         try both(.desktopQuiet(false))
         try both(.scheduled([]))
         try take(.callsLeave(true))

@@ -52,7 +52,7 @@ enum Observed: Equatable, CustomStringConvertible {
         case .keepBanner(.closed(let id)): self = .close(id)
         case .relayAction(let event, let action): self = .relay(event.id, action: action)
         case .noteClaim(let id, let record): self = .note(id, record)
-        case .read(let id, let peer, let place): self = .read(id, by: peer, place)
+        case .read(.event(let id), let peer, _, let place): self = .read(id, by: peer, place)
         case .awaited(let origin, let claim): self = claim.map { .keepAwaited($0) } ?? .dropAwaited(origin)
         case .screensChanged(let topic, let isAttended): self = .screensChanged(topic.description, isAttended)
         case .remove(let removal, let version, let isNews):
@@ -60,7 +60,7 @@ enum Observed: Equatable, CustomStringConvertible {
                 removal.topic.description, removal.id, removal.cause, leaving: version?.published, isNews: isNews)
         case .changed(let tables) where tables.contains(.quiet): self = .quietChanged
         case .countDigests: self = .countDigests
-        case .markRead(let topic, let last, let peer, let form):
+        case .read(.topic(let topic, let last), let peer, let form, _):
             self = .markRead(topic.description, last, by: peer, form)
         case .armTimer, .changed, .startServer, .keepBanner:
             return nil

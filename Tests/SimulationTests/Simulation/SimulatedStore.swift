@@ -110,6 +110,10 @@ final class SimulatedStore: EventStore {
         case .read(let id, let peer, let moment, let place):
             note(.read(id, by: peer, at: moment, from: place), in: &contents)
             contents.readMarks.insert(id)
+            if var marked = contents.events[id]?.decision?.markedRead {
+                marked.place = place
+                contents.events[id]?.decision = marked
+            }
         case .awaited(let awaited): contents.awaited[awaited.origin] = awaited
         case .awaitedGone(let origin): contents.awaited[origin] = nil
         case .allAwaitedGone: contents.awaited = [:]

@@ -46,7 +46,7 @@ extension Simulation {
             }
         case .peerLeft(let name): daemon.handle(.peer(name, .left))
         case .attention(let isWatched): daemon.handle(.attentionChanged(isWatched: isWatched))
-        case .paused(let flag): daemon.handle(.pausedFor(flag ? .zero : nil))
+        case .paused(let flag): daemon.handle(.quieted(nil, for: flag ? .zero : nil))
         case .desktop(let flag): daemon.handle(.desktopQuiet(flag))
         case .owner(let name): daemon.server.ownerChanged(to: name)
         case .answer(let deliver): deliver()

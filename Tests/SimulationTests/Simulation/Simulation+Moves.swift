@@ -17,13 +17,13 @@ extension Simulation {
         case .claimNamed(let name, let kind, let time, let peer): claimNamed(name, kind, time, by: peer)
         case .hold(let label, let time, let peer):
             call(peer, .claimedProvisionally(event(label), within: time, by: peer))
-        case .complete(let label, let peer): call(peer, .completed(event(label), by: peer))
-        case .release(let label, let peer): call(peer, .released(event(label), by: peer))
-        case .pass(let label, let peer): call(peer, .passed(event(label), by: peer))
+        case .complete(let label, let peer): call(peer, .answered(event(label), .completed, by: peer))
+        case .release(let label, let peer): call(peer, .answered(event(label), .released, by: peer))
+        case .pass(let label, let peer): call(peer, .answered(event(label), .passed, by: peer))
         case .withdraw(let label, let peer): call(peer, .withdrawn(event(label), by: peer))
-        case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, grace: grace, by: peer))
+        case .claimTopic(let topic, let grace, let peer): call(peer, .topicClaimed(topic, .grace(grace), by: peer))
         case .markRead(let topic, let label, let peer):
-            call(peer, .markedRead(topic, upTo: label.map(event) ?? EventID(0), by: peer))
+            call(peer, .topicClaimed(topic, .read(upTo: label.map(event) ?? EventID(0)), by: peer))
         case .forget(let label):
             let topic = World.prefixes[max(0, label) % World.prefixes.count]
             // Everything would drop what is awaited too, and the witness goes by that.
@@ -33,16 +33,16 @@ extension Simulation {
         case .openScreen(let label, let topic, let options, let peer):
             call(peer, .screenOpened(topic, options, by: peer), label)
         case .updateScreen(let label, let options, let peer):
-            call(peer, .screenUpdated(screen(label), options, by: peer))
-        case .closeScreen(let label, let peer): call(peer, .screenClosed(screen(label), by: peer))
+            call(peer, .screenChanged(screen(label), options, by: peer))
+        case .closeScreen(let label, let peer): call(peer, .screenChanged(screen(label), nil, by: peer))
         case .peerLeaves(let peer): incoming.append(.peerLeft(peer))
         case .identify(let peer, let program, let hasLeft):
             daemon?.programIdentified(program.map { "p\($0)" }, of: peer, hasLeft: hasLeft)
         case .watched(let flag): incoming.append(.attention(flag))
         case .paused(let flag): incoming.append(.paused(flag))
         case .desktop(let flag): incoming.append(.desktop(flag))
-        case .pause(let time): call(World.peers[0], .pausedFor(time))
-        case .mute(let topic, let time): call(World.peers[0], .muted(topic, for: time))
+        case .pause(let time): call(World.peers[0], .quieted(nil, for: time))
+        case .mute(let topic, let time): call(World.peers[0], .quieted(topic, for: time))
         case .snooze(let label, let time, let peer): call(peer, .snoozed(event(label), for: time, by: peer))
         // The daemon tells them by the clock, counts by itself, and ends its turns.
         case .schedules, .countDigests, .callsLeave: break
@@ -226,7 +226,7 @@ extension Simulation {
         if restartsAtTheEnd {
             bury()
             startDaemon()
-            call(":1.9", .topicClaimed(.all, grace: .zero, by: ":1.9"))
+            call(":1.9", .topicClaimed(.all, .grace(.zero), by: ":1.9"))
             advance(by: .seconds(3600))
             noteLettingGo()
             if let daemon { witness.checkClaimedTopic(daemon.router) }

@@ -278,7 +278,7 @@ final class Simulation {
     func checkQuiet(after call: Routing.Call?) {
         guard let daemon, daemon.storage.degradation.isEmpty else { return }
         switch call {
-        case .muted, .pausedFor: break
+        case .quieted: break
         default: return
         }
         let kept = disk.contents.quiet.filter { $0.cause != .schedule }.map {
@@ -309,7 +309,8 @@ final class Simulation {
 
     /// What is marked as read up to an id is not unread any more, and that is on disk.
     func checkRead(after call: Routing.Call?) {
-        guard let daemon, daemon.storage.degradation.isEmpty, case .markedRead(let topic, let last, _) = call else {
+        guard let daemon, daemon.storage.degradation.isEmpty, case .topicClaimed(let topic, .read(let last), _) = call
+        else {
             return
         }
         for event in disk.contents.ids.prefix(while: { $0 <= last }).compactMap({ disk.contents.events[$0] })

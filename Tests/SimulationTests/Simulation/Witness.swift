@@ -121,7 +121,7 @@ final class Witness {
                 heard(verdict, on: claim, event: call.known, isDegraded, at: moment - turn.microseconds)
             }
         case .reply(.success(.done), let call):
-            if case .completed(let id, _) = call.call { claimed(id, .suppressed, isDegraded) }
+            if case .answered(let id, .completed, _) = call.call { claimed(id, .suppressed, isDegraded) }
             if case .snoozed(let id, _, _) = call.call {
                 counts.snoozed += 1
                 snoozed.insert(id)

@@ -55,7 +55,7 @@ struct BrokenDiskTests {
         let id = try #require(bus.accepted.first)
         bus.disk.condition = .broken
         bus.claim(id)
-        bus.daemon.handle(.pausedFor(.zero))
+        bus.daemon.handle(.quieted(nil, for: .zero))
         bus.endTurn()
         #expect(!bus.daemon.storage.degradation.isEmpty)
         #expect(bus.disk.contents.events[id]?.decision == nil)

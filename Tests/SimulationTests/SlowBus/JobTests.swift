@@ -37,7 +37,7 @@ struct JobTests {
     @Test func aJournalThatWorksAgainEndsThePause() {
         let bus = recovering()
         bus.disk.condition = .broken
-        bus.daemon.handle(.pausedFor(.zero))
+        bus.daemon.handle(.quieted(nil, for: .zero))
         bus.endTurn()
         #expect(!bus.daemon.storage.degradation.isEmpty)
         bus.disk.condition = .well

@@ -83,7 +83,7 @@ final class SlowBus {
     }
 
     func markRead(_ topic: TopicPrefix) {
-        call(.markedRead(topic, upTo: EventID(0), by: ":1.2"))
+        call(.topicClaimed(topic, .read(upTo: EventID(0)), by: ":1.2"))
     }
 
     func forget(_ topic: TopicPrefix, by caller: String = ":1.2") {

@@ -180,7 +180,7 @@ final class NotificationServer {
     // MARK: What it is asked for
 
     func show(_ request: BannerRequest, _ text: BannerText) {
-        guard let owner else { return onInput(.bannerFailed(request.call, .noAnswer)) }
+        guard let owner else { return onInput(.banner(request.call, .failed(.noAnswer))) }
         // Some servers support buttons only at times, so the capabilities are always read before a banner with
         // buttons.
         let hasButtons = request.newest.hasButtons && !request.isSummary
@@ -206,8 +206,8 @@ final class NotificationServer {
 
     private func notify(_ owner: String, _ request: BannerRequest, _ text: BannerText) {
         guard onDrained == nil else { return }
-        guard isWanted(request) else { return onInput(.bannerFailed(request.call, .notAsked)) }
-        onInput(.bannerSent(request.call))
+        guard isWanted(request) else { return onInput(.banner(request.call, .failed(.notAsked))) }
+        onInput(.banner(request.call, .sent))
         let body = SafeText.cleaned(text.body, lineBreaks: true)
         let safe = BannerText(
             title: SafeText.cleaned(text.title, lineBreaks: false),
@@ -226,10 +226,10 @@ final class NotificationServer {
             case .success(let banner):
                 if banner == nil { logMalformedReply() }
                 if let replaced = request.replaces { inherited.remove(replaced) }
-                onInput(.bannerShown(request.call, banner))
+                onInput(.banner(request.call, .shown(banner)))
                 if let banner { for signal in signals { take(signal, about: banner) } }
             case .failure(let failure) where failure.name == Self.duplicateError:
-                onInput(.bannerShown(request.call, nil))
+                onInput(.banner(request.call, .shown(nil)))
             case .failure(let failure): failed(request, failure)
             }
             callsEnded()
@@ -260,7 +260,7 @@ final class NotificationServer {
         logger.record(
             .bannerFailed,
             ["event.id": "\(event.id)", "topic": "\(event.topic)", "error": "\(failure.name)"])
-        onInput(.bannerFailed(request.call, Self.reason(failure, updates: request.replaces != nil)))
+        onInput(.banner(request.call, .failed(Self.reason(failure, updates: request.replaces != nil))))
     }
 
     /// Plasma returns this for a banner that repeats one of a moment ago, and does not show it.

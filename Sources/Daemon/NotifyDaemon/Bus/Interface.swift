@@ -147,17 +147,17 @@ extension BusCodec {
                     try NamedClaimOptions(try options(call)))
             case .claimProvisionally:
                 .route(.claimedProvisionally(try event(call), within: try milliseconds(call), by: call.sender))
-            case .complete: .route(.completed(try event(call), by: call.sender))
-            case .release: .route(.released(try event(call), by: call.sender))
-            case .pass: .route(.passed(try event(call), by: call.sender))
+            case .complete: .route(.answered(try event(call), .completed, by: call.sender))
+            case .release: .route(.answered(try event(call), .released, by: call.sender))
+            case .pass: .route(.answered(try event(call), .passed, by: call.sender))
             case .press: .press(try event(call), action: try call.readText("action"))
-            case .claimTopic: .route(.topicClaimed(try prefix(call), grace: try milliseconds(call), by: call.sender))
-            case .markRead: .route(.markedRead(try prefix(call), upTo: try event(call), by: call.sender))
+            case .claimTopic: .route(.topicClaimed(try prefix(call), .grace(try milliseconds(call)), by: call.sender))
+            case .markRead: .route(.topicClaimed(try prefix(call), .read(upTo: try event(call)), by: call.sender))
             case .openScreen:
                 .route(.screenOpened(try prefix(call), try ScreenOptions(try options(call)), by: call.sender))
             case .updateScreen:
-                .route(.screenUpdated(try screen(call), try ScreenOptions(try options(call)), by: call.sender))
-            case .closeScreen: .route(.screenClosed(try screen(call), by: call.sender))
+                .route(.screenChanged(try screen(call), try ScreenOptions(try options(call)), by: call.sender))
+            case .closeScreen: .route(.screenChanged(try screen(call), nil, by: call.sender))
             case .listScreens: .read(ScreenList())
             case .snapshot: .read(Snapshot(of: try prefix(call)))
             case .history: .history(try prefix(call), after: try event(call), limit: try limit(call))
@@ -168,8 +168,8 @@ extension BusCodec {
             case .unread: .read(UnreadCount(of: try prefix(call)))
             case .explain: .explain(try event(call))
             case .diagnose: .diagnose
-            case .mute: .route(.muted(try prefix(call), for: try seconds(call)))
-            case .pause: .route(.pausedFor(try seconds(call)))
+            case .mute: .route(.quieted(try prefix(call), for: try seconds(call)))
+            case .pause: .route(.quieted(nil, for: try seconds(call)))
             case .snooze: .route(.snoozed(try event(call), for: try seconds(call), by: call.sender))
             case .forget: .forget(try prefix(call), upTo: try event(call))
             }

@@ -28,17 +28,15 @@ extension RouterInterface {
         switch request {
         case .route(.published(let publication)): .topic(publication.topic)
         case .route(.claimed(let id, _, _)), .route(.withdrawn(let id, _)), .route(.claimedProvisionally(let id, _, _)),
-            .route(.completed(let id, _)), .route(.released(let id, _)), .route(.passed(let id, _)), .press(let id, _),
-            .route(.snoozed(let id, _, _)):
+            .route(.answered(let id, _, _)), .press(let id, _), .route(.snoozed(let id, _, _)):
             try topic(of: id, by: caller, access)
         case .claimNamed(let origin, _):
             if let id = try daemon.knownEvent(named: origin) { try topic(of: id, by: caller, access) } else { nil }
-        case .route(.topicClaimed(let topic, _, _)), .route(.markedRead(let topic, _, _)),
-            .route(.screenOpened(let topic, _, _)), .route(.muted(let topic, _)), .forget(let topic, _):
+        case .route(.topicClaimed(let topic, _, _)), .route(.screenOpened(let topic, _, _)), .forget(let topic, _):
             .prefix(topic)
-        case .route(.screenUpdated(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
-        case .route(.pausedFor): .prefix(.all)
-        case .route(.screenClosed), .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
+        case .route(.quieted(let topic, _)): .prefix(topic ?? .all)
+        case .route(.screenChanged(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
+        case .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
             .history, .awaitChanges, .render, .explain, .diagnose:
             nil
         }
@@ -69,7 +67,7 @@ extension RouterInterface {
                     guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
                     return try call.readBoolean()
                 }
-                let request = Request.route(.pausedFor(isPaused ? .zero : nil))
+                let request = Request.route(.quieted(nil, for: isPaused ? .zero : nil))
                 try schedule(IncomingCall(kind: .other, access: .control, request: request, message: held))
             }
             return true

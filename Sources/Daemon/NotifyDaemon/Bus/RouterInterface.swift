@@ -58,7 +58,7 @@ final class RouterInterface {
                     : handler { interface, value throws(Refusal) in
                         let isPaused = try interface.codec.read(value) { value in try value.readBoolean() }
                         try interface.authorize(.control, .prefix(.all), value.sender)
-                        interface.daemon.handle(.pausedFor(isPaused ? .zero : nil))
+                        interface.daemon.handle(.quieted(nil, for: isPaused ? .zero : nil))
                         // sd-bus replies at once, so the change is committed first.
                         interface.daemon.endTurn()
                     })

@@ -46,10 +46,11 @@ final class ReadMarks: Job {
     /// - Throws: `.storageUnavailable`, or `.limitExceeded` for too many marks.
     func requireRoom(for call: Call, in daemon: Daemon) throws(Refusal) {
         switch call {
-        case .markedRead(_, _, let claimant):
+        case .topicClaimed(_, .read, let claimant):
             guard daemon.storage.isWritable else { throw .storageUnavailable(daemon.storage.degradation) }
             try requireRoom(for: daemon.host.owner(of: claimant))
-        case .topicClaimed(_, _, let claimant), .screenOpened(_, _, let claimant), .screenUpdated(_, _, let claimant):
+        case .topicClaimed(_, .grace, let claimant), .screenOpened(_, _, let claimant),
+            .screenChanged(_, .some, let claimant):
             try requireRoom(for: daemon.host.owner(of: claimant))
         default: break
         }
@@ -153,8 +154,7 @@ final class ReadMarks: Job {
                 // A call recalled it from the journal after this one came, such as `Snooze`, also one that was refused.
                 // What was in memory before has been claimed, and is on disk.
                 daemon.handle(.claimed(event.id, by: mark.claimant))
-            } else if let marked = event.decision?.markedRead {
-                storage.append(.decided(event.id, marked))
+            } else if event.decision?.markedRead != nil {
                 storage.append(.read(event.id, by: mark.claimant, at: daemon.clock.wall))
             } else if let decision = event.decision, decision.outcome == .shown {
                 try claimLate(event, decision, mark, &portion, in: daemon)

@@ -14,6 +14,8 @@ struct Backlog {
     private var first = 0
     /// The newest decision of each event, and the number of its entry.
     private var newest: [EventID: (number: Int, decision: StoredDecision)] = [:]
+    /// The events with a read mark.
+    private(set) var read: Set<EventID> = []
 
     var isEmpty: Bool { count == 0 }
     /// All entries.
@@ -32,6 +34,7 @@ struct Backlog {
         for case (let offset, .decided(let id, let decision)) in kept.enumerated() {
             newest[id] = (first + count + offset, decision)
         }
+        for case .read(let id, _, _, _) in kept { read.insert(id) }
         if !kept.isEmpty { transactions.append(kept) }
         count += kept.count
         return transaction.count - kept.count
@@ -56,6 +59,7 @@ struct Backlog {
         for transaction in transactions.prefix(number) {
             for entry in transaction {
                 if case .decided(let id, _) = entry, newest[id]?.number == first { newest[id] = nil }
+                if case .read(let id, _, _, _) = entry { read.remove(id) }
                 first += 1
             }
             count -= transaction.count

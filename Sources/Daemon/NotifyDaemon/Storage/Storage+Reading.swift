@@ -18,12 +18,14 @@ extension Storage {
         }
     }
 
-    /// An event with its newest decision, which may not be on disk yet.
+    /// An event with its newest decision and read mark, which may not be on disk yet.
     func current(_ event: StoredEvent) -> StoredEvent {
-        guard var decision = backlog.decision(of: event.id) else { return event }
-        if decision.followsShown, let shown = event.decision { decision = decision.following(shown) }
         var event = event
-        event.decision = decision
+        if var decision = backlog.decision(of: event.id) {
+            if decision.followsShown, let shown = event.decision { decision = decision.following(shown) }
+            event.decision = decision
+        }
+        if backlog.read.contains(event.id), let marked = event.decision?.markedRead { event.decision = marked }
         return event
     }
 

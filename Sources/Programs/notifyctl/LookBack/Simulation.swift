@@ -153,12 +153,12 @@ struct Simulation {
         case .showBanner(let request):
             if request.replaces == nil { result.banners += 1 }
             lastBanner += 1
-            inbox.append(.bannerSent(request.call))
-            inbox.append(.bannerShown(request.call, request.replaces ?? BannerID(lastBanner)))
+            inbox.append(.banner(request.call, .sent))
+            inbox.append(.banner(request.call, .shown(request.replaces ?? BannerID(lastBanner))))
         case .keepBanner(.closed(let id)): inbox.append(.bannerClosed(id, .other))
         case .armTimer(let moment, _): timer = moment ?? timer
         case .announce, .relayAction, .noteClaim, .remove, .read, .awaited, .screensChanged,
-            .markRead, .countDigests, .startServer, .keepBanner, .changed:
+            .countDigests, .startServer, .keepBanner, .changed:
             break
         }
     }

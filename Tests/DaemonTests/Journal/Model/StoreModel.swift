@@ -107,8 +107,7 @@ struct StoreModel {
         guard let key = event.collapse else { return }
         for earlier in sorted where earlier.event.collapse == key && earlier.event.topic == event.topic {
             let id = earlier.event.id
-            guard id < event.id, let marked = earlier.event.decision?.markedRead, !turn.replace(id) else { continue }
-            events[id]?.event.decision = marked
+            guard id < event.id, earlier.event.decision?.markedRead != nil, !turn.replace(id) else { continue }
             read(id, by: event.sender, at: event.accepted, from: ClaimPlace())
         }
     }
@@ -136,6 +135,10 @@ struct StoreModel {
 
     private mutating func read(_ id: EventID, by reader: String, at moment: Int64, from place: ClaimPlace) {
         events[id]?.isMarkedRead = true
+        if var marked = events[id]?.event.decision?.markedRead {
+            marked.place = place
+            events[id]?.event.decision = marked
+        }
         add(.read(id, by: reader, at: moment, from: place))
     }
 

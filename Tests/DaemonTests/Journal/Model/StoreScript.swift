@@ -112,8 +112,8 @@ struct StoreScript {
     /// Marks as read what is muted or expired.
     private mutating func mark(_ model: StoreModel) -> [Record] {
         let id = target()
-        guard let marked = model.events[id]?.event.decision?.markedRead else { return [] }
-        return [.decided(id, marked), .read(id, by: pick(Self.claimants), at: number(), from: place())]
+        guard model.events[id]?.event.decision?.markedRead != nil else { return [] }
+        return [.read(id, by: pick(Self.claimants), at: number(), from: place())]
     }
 
     /// An event in the place of an earlier one.
