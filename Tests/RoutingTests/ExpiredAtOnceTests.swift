@@ -21,7 +21,7 @@ struct ExpiredAtOnceTests {
         #expect(effects.outcomes == [EventID(1): .expired])
         #expect(bench.router.undecidedCount == 0)
         #expect(bench.wait(.seconds(10)).banners.isEmpty)
-        #expect(bench.router.statistics.expired == 1)
+        #expect(bench.router.statistics[.expired] == 1)
         // A claim of it only marks it as read, which the journal does.
         #expect(!bench.router.remembers(EventID(1)))
     }

@@ -77,7 +77,7 @@ struct IfNewerTests {
         #expect(!event.retained && event.published == 1_000)
         #expect(announcement.silence == .newerValue && announcement.silence?.decider == "publisher")
         #expect(value == current)
-        #expect(bench.router.statistics.silent == 1)
+        #expect(bench.router.statistics[.silent] == 1)
     }
 
     /// It would hide the newer one.

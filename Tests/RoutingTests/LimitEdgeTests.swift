@@ -78,7 +78,7 @@ import Testing
         }
         #expect(text.hasPrefix(edge.name))
         #expect(text.contains(edge.advice))
-        #expect(router.statistics.refused == 1)
+        #expect(router.statistics[.refused] == 1)
     }
 
     @Test func timesAreAcceptedUpToTheirLimits() throws {
@@ -109,7 +109,7 @@ import Testing
             routes: RouteTable(fallback: Route(pattern: nil, window: .seconds(60))),
             limits: Self.narrow(\.undecidedBytesPerProgram, 2), firstID: EventID(1))
         for number in 0..<3 { _ = answer(&router, Self.publish(number)) }
-        #expect(router.statistics.refused == 1)
+        #expect(router.statistics[.refused] == 1)
         #expect(answer(&router, Self.publish(3, from: 1)) == .success(.accepted(EventID(3))))
         _ = router.handle(.claimed(EventID(1), by: ":1.9"), at: Self.now)
         #expect(answer(&router, Self.publish(4)) == .success(.accepted(EventID(4))))

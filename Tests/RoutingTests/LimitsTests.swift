@@ -37,7 +37,7 @@ import Testing
                 continue
             }
         }
-        #expect(router.statistics.refused == 3)
+        #expect(router.statistics[.refused] == 3)
         #expect(router.rememberedEvents == 1)
     }
 
@@ -72,9 +72,9 @@ import Testing
             number += 1
             _ = router.handle(.banner(request.call, .shown(BannerID(number))), at: later)
         }
-        #expect(router.statistics.shown == 3)
+        #expect(router.statistics[.shown] == 3)
         #expect(router.rememberedEvents == 2)
-        #expect(router.statistics.forgotten == 1)
+        #expect(router.statistics[.forgotten] == 1)
         #expect(answer(&router, .claimed(EventID(1), by: ":1.9")) == .success(.verdict(.recorded)))
         #expect(answer(&router, .claimed(EventID(2), by: ":1.9")) == .success(.verdict(.retracted)))
     }

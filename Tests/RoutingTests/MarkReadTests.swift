@@ -47,7 +47,7 @@ struct MarkReadTests {
         let resolution = bench.take(.claimedCold(shown, by: Bench.peer, as: .read)).resolutions[event.id]
         #expect(resolution?.outcome == .retracted && resolution?.verdict == .recorded)
         #expect(resolution?.form == .read && resolution?.latency == .seconds(60))
-        #expect(bench.router.statistics.retracted == 1 && !bench.router.remembers(event.id))
+        #expect(bench.router.statistics[.retracted] == 1 && !bench.router.remembers(event.id))
     }
 }
 

@@ -48,7 +48,7 @@ struct OwnBannerTests {
         #expect(resolution.count == 1)
         #expect(resolution.lateness == .milliseconds(1))
         #expect(effects.banners.isEmpty)
-        #expect(bench.router.statistics.bannerCalls == 0)
+        #expect(bench.router.statistics[.bannerCalls] == 0)
         #expect(bench.router.waitingBanners == 0)
     }
 
@@ -97,7 +97,7 @@ struct OwnBannerTests {
         let effects = bench.wait(.milliseconds(100))
         #expect(effects.outcomes == Dictionary(uniqueKeysWithValues: own.map { ($0, .shown) }))
         #expect(effects.banners.map(\.newest.id) == [drawn])
-        #expect(bench.router.statistics.bannersFolded == 0)
+        #expect(bench.router.statistics[.bannersFolded] == 0)
     }
 
     // MARK: Quiet

@@ -74,7 +74,7 @@ struct ReaderTests {
     @Test mutating func aRepeatOfWhatIsOnlyStoredIsAnsweredWithTheFirstID() {
         let effects = bench.take(.published(named()), reading: Stored(names: [named().options.origin: EventID(1)]))
         #expect(effects.isEmpty && bench.reply == .success(.accepted(EventID(1))))
-        #expect(bench.router.statistics.repeated == 1)
+        #expect(bench.router.statistics[.repeated] == 1)
     }
 
     @Test mutating func anAwaitedClaimHasNoEffectAtATopicWhereItIsForbidden() {
@@ -93,7 +93,7 @@ struct ReaderTests {
             return
         }
         #expect(bench.take(.published(named()), reading: broken).isEmpty)
-        #expect(bench.router.statistics.published == 0 && bench.router.statistics.refused == 2)
+        #expect(bench.router.statistics[.published] == 0 && bench.router.statistics[.refused] == 2)
         bench.take(.published(named()))
         #expect(bench.reply == .success(.accepted(EventID(100))))
     }

@@ -35,7 +35,7 @@ struct ReplacingTests {
         #expect(words == ["event 2", "1 replaced"])
         #expect(effects.resolutions[first]?.successor == EventID(2))
         #expect(bench.router.undecidedCount == 1)
-        #expect(bench.router.statistics.replaced == 1)
+        #expect(bench.router.statistics[.replaced] == 1)
     }
 
     private static let options: PublishOptions = {
@@ -293,7 +293,7 @@ struct ReplacingTests {
         let second = publish()
         bench.take(.stored(except: [second]))
         #expect(bench.router.undecidedIDs == [first])
-        #expect(bench.router.statistics.replaced == 0)
+        #expect(bench.router.statistics[.replaced] == 0)
         let banners = bench.wait(.milliseconds(100)).banners
         #expect(banners.map(\.newest.id) == [first])
         #expect(banners.map(\.count) == [1])

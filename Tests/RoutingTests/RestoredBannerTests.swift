@@ -22,7 +22,7 @@ struct RestoredBannerTests {
     private static func banner(_ number: UInt32, _ ids: [UInt64], isSummary: Bool = false) -> RestoredBanner {
         RestoredBanner(
             BannerID(number), first: EventID(ids.first ?? 1), isSummary: isSummary,
-            events: ids.map { RestoredBanner.Shown(event($0), age: .seconds(60)) })
+            events: ids.map { (event: event($0), age: .seconds(60)) })
     }
 
     private static func event(_ id: UInt64) -> Event {

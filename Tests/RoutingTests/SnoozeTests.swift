@@ -121,7 +121,7 @@ struct SnoozeTests {
         bench.take(.server(.ready))
         var restoration = Restoration()
         restoration.snoozes = [
-            Restoration.Remembered(RestoredBanner.Shown(event, age: .seconds(90)), left: .seconds(-1))
+            Restoration.Remembered((event: event, age: .seconds(90)), left: .seconds(-1))
         ]
         bench.take(.restored(restoration))
         #expect(bench.wait(.zero).banners.map(\.newest.id) == [id])

@@ -26,7 +26,7 @@ struct WithdrawTests {
         #expect(effects.resolutions[event]?.claimant == Bench.peer)
         #expect(bench.router.rememberedEvents == 0)
         #expect(bench.router.openWindows == 0)
-        #expect(bench.router.statistics.withdrawn == 1)
+        #expect(bench.router.statistics[.withdrawn] == 1)
     }
 
     @Test mutating func aDecidedEventKeepsItsOutcome() {

@@ -37,6 +37,6 @@ extension Daemon {
             let outcome = stored.decision?.outcome.rawValue ?? "undecided"
             throw .notClaimant("event \(id) is \(outcome) and read; a button can be pressed while its event is unread")
         }
-        return storage.event(stored, routes: configuration.routes)
+        return routed(stored)
     }
 }

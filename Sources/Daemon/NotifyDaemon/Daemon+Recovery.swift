@@ -4,20 +4,6 @@ import Routing
 
 /// What the journal has of earlier runs, and of events that are not in memory.
 extension Daemon {
-    /// Another file may be another journal.
-    func updateDevice() {
-        let name = storage.seed.map(host.device) ?? ""
-        guard name != device else { return }
-        device = name
-        host.send(.propertiesChanged([.device]))
-    }
-
-    func restoration(of banners: [BannerLeftUp]) -> Restoration {
-        storage.restoration(of: banners, routes: configuration.routes, at: clock)
-    }
-
-    func restoration(of ids: [NamedPush]) -> Restoration { storage.restoration(of: ids, limits: limits, at: clock) }
-
     /// Restores all banners that are up, before something is done that may concern one of them.
     func restoreBanners() throws(Refusal) {
         guard recovery.hasBanners else { return }
@@ -48,13 +34,6 @@ extension Daemon {
         host.endTurnWhenIdle()
     }
 
-    func restoration(of events: [StoredEvent]) -> Restoration {
-        var restoration = storage.restoration(
-            of: events, routes: configuration.routes, minimumWindow: configuration.recoveryWindow, at: clock)
-        restoration.remaining = recovery.remaining
-        return restoration
-    }
-
     /// The topic and the publisher of an event in memory, of this turn or in the journal.
     func origin(of id: EventID) throws(Refusal) -> (topic: Topic, publisher: String)? {
         if let event = router.event(id) { return (event.topic, event.sender) }
@@ -65,8 +44,15 @@ extension Daemon {
     }
 
     /// A stored event. In memory it has the route that it came under; otherwise it gets the current route of that name.
-    func event(_ stored: StoredEvent) -> Event {
-        router.event(stored.id) ?? storage.event(stored, routes: configuration.routes)
+    func event(_ stored: StoredEvent) -> Event { router.event(stored.id) ?? routed(stored) }
+
+    /// A stored event, with the current route of the same name.
+    func routed(_ stored: StoredEvent) -> Event {
+        Event(
+            id: stored.id, topic: stored.topic, title: stored.title, body: stored.body, fields: stored.fields,
+            published: stored.published, sender: stored.sender, origin: stored.origin, urgency: stored.urgency,
+            collapse: stored.collapse, retained: stored.retained, appearanceOptions: stored.appearance,
+            route: configuration.routes.route(named: stored.route, for: stored.topic))
     }
 
     /// When the banner of a snoozed event is due again, in microseconds since the epoch; `nil` for any other event.
@@ -88,6 +74,90 @@ extension Daemon {
     }
 }
 
+/// What the journal has of earlier runs, for the router.
+extension Daemon {
+    /// The state that is needed before the first publish. Global ids and undecided events follow in batches.
+    func restoration() throws(Refusal) -> Restoration {
+        let clock = clock
+        storage.journal?.advance(to: clock.reading)
+        var restoration = try restoredValues()
+        try storage.read { journal throws(JournalError) in
+            let quiet = try journal.quiet()
+            restoration.quiet = quiet.filter { $0.cause != .schedule }.map {
+                (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
+            }
+            restoration.liftedSchedules = quiet.compactMap { quiet in
+                quiet.began.map { ActiveSchedule.Period(quiet.topic, began: $0) }
+            }
+            restoration.digests = try journal.digests()
+            restoration.lastID = try journal.lastID()
+            for snooze in try journal.snoozes() {
+                // One with another outcome by now was snoozed by a run that could not write its end.
+                guard let event = try journal.event(snooze.event), let decision = event.decision,
+                    decision.outcome == .shown || decision.outcome == .muted && !decision.isRead
+                else { continue }
+                restoration.snoozes.append(
+                    Restoration.Remembered(
+                        (event: routed(event), age: clock.age(of: event)), left: clock.left(snooze.end)))
+            }
+            restoration.awaited = try journal.awaited().map { stored in
+                Restoration.Remembered(
+                    NamedClaim(
+                        name: router.name(of: stored.origin), origin: stored.origin, kind: stored.kind,
+                        claimant: stored.claimant, place: stored.place, identity: stored.identity,
+                        program: stored.program), left: clock.left(stored.end))
+            }
+        }
+        return restoration
+    }
+
+    /// The current values in the journal, and removals. In memory, an event that could not be stored may have replaced
+    /// a value.
+    func restoredValues() throws(Refusal) -> Restoration {
+        let clock = clock
+        var restoration = Restoration()
+        try storage.read { journal throws(JournalError) in
+            restoration.values = try journal.values(.all).map {
+                let version = ValueVersion(published: $0.published, id: $0.id, origin: $0.origin)
+                return Restoration.Remembered(
+                    (topic: $0.topic, version: version, bytes: $0.memoryCost), left: clock.left($0.expires))
+            }
+            restoration.tombstones = try journal.tombstones().map {
+                Restoration.Remembered($0, left: limits.removalTime - journal.age(of: $0.removal))
+            }
+        }
+        return restoration
+    }
+
+    /// Undecided events of an earlier run, which are not restored yet.
+    func restoration(of undecided: [StoredEvent]) -> Restoration {
+        let clock = clock
+        var restoration = Restoration()
+        restoration.minimumWindow = configuration.recoveryWindow
+        restoration.undecided = recovery.take(undecided).map {
+            Restoration.Remembered(
+                (event: routed($0), window: .microseconds($0.window), age: clock.age(of: $0)),
+                left: clock.left($0.expires))
+        }
+        restoration.remaining = recovery.remaining
+        return restoration
+    }
+
+    /// The banner of a shown event, without its events, if it may still be up.
+    private func bannerStillUp(_ id: EventID, _ decision: StoredDecision) throws(Refusal) -> ColdEvent.State {
+        guard let first = decision.shownWith else { return .shown(nil, isShared: false) }
+        return try storage.read { journal throws(JournalError) in
+            guard let banner = try journal.banner(startingWith: first), banner.server == server.identity,
+                !storage.hasUnwrittenEnd(of: banner.number)
+            else { return .shown(nil, isShared: false) }
+            let isShared = try journal.shown(in: banner, limit: 2).contains { $0.id != id }
+            let restored = RestoredBanner(
+                BannerID(banner.number), first: banner.first, isSummary: banner.isSummary, events: [])
+            return .shown(restored, isShared: isShared)
+        }
+    }
+}
+
 /// What the router asks for while it handles a call. Nothing here touches the router.
 extension Daemon: EventReader {
     func event(_ id: EventID) throws(Refusal) -> ColdEvent? {
@@ -99,16 +169,14 @@ extension Daemon: EventReader {
     }
 
     func cold(_ stored: StoredEvent) throws(Refusal) -> ColdEvent {
-        ColdEvent(
-            storage.event(stored, routes: configuration.routes), age: clock.age(of: stored), try coldState(of: stored))
+        ColdEvent(routed(stored), age: clock.age(of: stored), try coldState(of: stored))
     }
 
     private func coldState(of stored: StoredEvent) throws(Refusal) -> ColdEvent.State {
-        guard let decision = stored.decision else { return .undecided(restoration(of: recovery.take([stored]))) }
+        guard let decision = stored.decision else { return .undecided(restoration(of: [stored])) }
         switch decision.outcome {
         case .shown:
-            let (banner, isShared) = try storage.bannerStillUp(stored.id, decision, on: server.identity)
-            return .shown(banner, isShared: isShared)
+            return try bannerStillUp(stored.id, decision)
         case .muted where !decision.isRead, .expired where !decision.isRead: return .unseen(decision.outcome)
         case .silent where storage.isWritable:
             let isRead = try storage.read { journal throws(JournalError) in try journal.isMarkedRead(stored.id) }
@@ -135,18 +203,17 @@ extension Daemon: EventReader {
     }
 
     func undecided(_ topic: TopicPrefix) throws(Refusal) -> Restoration {
-        restoration(
-            of: recovery.take(try storage.read { journal throws(JournalError) in try journal.undecided(topic) }))
+        restoration(of: try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
     }
 
     func banners() throws(Refusal) -> Restoration {
         guard recovery.hasBanners else { return Restoration() }
-        return restoration(of: try recovery.banners(from: storage, all: true))
+        return try recovery.banners(in: self, all: true)
     }
 
     func globalIDs() throws(Refusal) -> Restoration {
         guard recovery.hasGlobalIDs else { return Restoration() }
-        return restoration(of: try recovery.globalIDs(from: storage, atMost: .max))
+        return try recovery.globalIDs(in: self, atMost: .max)
     }
 
     func permits(_ claim: NamedClaim, at topic: Topic) -> Bool {

@@ -11,7 +11,7 @@ extension Daemon {
     }
 
     var statistics: [(String, UInt64)] {
-        router.statistics.named + [
+        Statistics.Counter.allCases.map { ($0.rawValue, router.statistics[$0]) } + [
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),
@@ -19,10 +19,7 @@ extension Daemon {
             ("waiting-signals", UInt64(outbox.signals.count)),
             ("waiting-banners", UInt64(router.waitingBanners)),
             ("journal-retries", storage.retries),
-            (
-                "log-sync-microseconds",
-                UInt64(max(0, storage.logState?.syncTime?.microseconds ?? 0))
-            ),
+            ("log-sync-microseconds", UInt64(max(0, storage.logState?.syncTime?.microseconds ?? 0))),
             ("log-waiting-bytes", UInt64(storage.logState?.waiting ?? 0)),
             ("log-written", UInt64(max(0, storage.logState?.written ?? 0))),
             ("marked-read", jobs.marks.marked),
@@ -58,19 +55,5 @@ extension Daemon {
                 "event.id": "\(id)", "topic": "\(topic)",
                 "outcome": "\(resolution.outcome.rawValue)", "claimant": "\(resolution.claimant ?? "-")",
             ])
-    }
-}
-
-extension Statistics {
-    /// The counters as the property `Statistics` names them.
-    var named: [(String, UInt64)] {
-        [
-            ("published", published), ("repeated", repeated), ("refused", refused), ("claimed", claimed),
-            ("shown", shown), ("retracted", retracted), ("dismissed", dismissed), ("silent", silent),
-            ("muted", muted), ("expired", expired), ("withdrawn", withdrawn), ("replaced", replaced),
-            ("recorded-claims", recordedClaims), ("banner-calls", bannerCalls),
-            ("banner-failures", bannerFailures), ("banners-closed", bannersClosed), ("banners-folded", bannersFolded),
-            ("forgotten", forgotten),
-        ]
     }
 }

@@ -21,11 +21,6 @@ final class Daemon {
     let jobs: Jobs
     var recovery: Recovery { jobs.recovery }
     var isRestored: Bool { recovery.isRestored }
-    /// The property `Device`; empty while the journal cannot be read.
-    var device: String {
-        get { router.device }
-        set { router.device = newValue }
-    }
     var denials: UInt64 = 0
     var news = News()
     var unnamedClaims = UnnamedClaims()
@@ -62,9 +57,17 @@ final class Daemon {
         host.watchNames(in: storage.disk.name)
         // Before restored events are looked at.
         updateSchedules()
-        device = storage.seed.map(host.device) ?? ""
+        router.device = storage.seed.map(host.device) ?? ""
         recovery.begin(in: self)
         jobs.retry.checkIntegrity(self)
+    }
+
+    /// Another file may be another journal.
+    func updateDevice() {
+        let name = storage.seed.map(host.device) ?? ""
+        guard name != router.device else { return }
+        router.device = name
+        host.send(.propertiesChanged([.device]))
     }
 
     // MARK: Deciding
@@ -128,9 +131,6 @@ final class Daemon {
             identity: identity, left: left.map { .microseconds($0) })
     }
 
-    /// Counts a call that is refused before it reaches the router.
-    func countRefusal() { router.countRefusal() }
-
     func remembers(_ id: EventID) -> Bool { router.remembersInPlace(id) }
 
     /// Whether a caller's program must be known before its calls are handled.
@@ -148,9 +148,6 @@ final class Daemon {
         let now = host.now
         perform(router.handle(happening, at: now), at: now)
     }
-
-    /// Closes a screen without a call of its owner.
-    func closeScreen(_ id: ScreenID, of owner: String) { handle(.screenChanged(id, nil, by: owner)) }
 
     /// Handles a call without a caller.
     ///
@@ -183,7 +180,11 @@ final class Daemon {
             case .announce(let event, let announcement):
                 // A replayed event is in the journal already.
                 if !announcement.isReplayed {
-                    storage.append(records.record(event, announcement, clock))
+                    storage.append(
+                        .accepted(
+                            records.stored(
+                                event, window: announcement.window, accepted: clock.wall,
+                                expires: announcement.expires, clock)))
                     if let silence = announcement.silence { storage.append(records.record(event.id, silence, clock)) }
                     // A digest and what is owed after it are in one transaction, so that no event is counted twice.
                     if isRestored, event.id == router.unstoredDigest {

@@ -6,7 +6,8 @@ import TOMLTables
 import UserFiles
 
 /// Owns everything while the daemon runs, and ties it together: the loop and what is on it, the daemon with its store,
-/// its router and the notification server, and the interface on the bus.
+/// its router and the notification server, and the interface on the bus. All of that lives as long as the process, so
+/// what it hands to the loop and to the bus may hold it.
 final class Runtime {
     /// So long the daemon waits for the answers of the notification server before it ends.
     private static let stopTimeout: Duration = .milliseconds(500)

@@ -73,7 +73,7 @@ extension Router {
     mutating func acceptRemoval(_ publication: Publication, at now: Now) -> EventID {
         let id = events.takeID()
         let (version, isOutdated) = names.version(of: publication, as: id, at: now.uptime)
-        output.statistics.published += 1
+        output.statistics[.published] += 1
         names.record(publication.options.origin, as: id, at: now.uptime)
         let removal = ValueRemoval(
             id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,

@@ -226,7 +226,7 @@ extension Router {
         }
         try events.requireKnown(id)
         guard remembers(id) else {
-            output.statistics.recordedClaims += 1
+            output.statistics[.recordedClaims] += 1
             note(.named, of: id, by: claim.claimant, .recorded, age: age, at: now)
             return .recorded
         }

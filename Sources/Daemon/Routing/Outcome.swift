@@ -186,56 +186,60 @@ extension Refusal {
 
 /// Counters since the start of the daemon.
 public struct Statistics: Equatable, Sendable {
-    /// Events accepted.
-    public var published: UInt64 = 0
-    /// Publications recognised as duplicates.
-    public var repeated: UInt64 = 0
-    /// Calls that were refused.
-    public var refused: UInt64 = 0
-    /// Events that got the outcome `claimed`.
-    public var claimed: UInt64 = 0
-    /// Events that got the outcome `shown`.
-    public var shown: UInt64 = 0
-    /// Events that got the outcome `retracted`, after `shown`.
-    public var retracted: UInt64 = 0
-    /// Events that got the outcome `dismissed`, after `shown`.
-    public var dismissed: UInt64 = 0
-    /// Events that got the outcome `silent`.
-    public var silent: UInt64 = 0
-    /// Events that got the outcome `muted`.
-    public var muted: UInt64 = 0
-    /// Events that got the outcome `expired`.
-    public var expired: UInt64 = 0
-    /// Events that got the outcome `withdrawn`, some of them after `shown`.
-    public var withdrawn: UInt64 = 0
-    /// Events that got the outcome `replaced`, some of them after `shown`.
-    public var replaced: UInt64 = 0
-    /// Claims with the verdict `recorded`.
-    public var recordedClaims: UInt64 = 0
-    /// Banners asked for, updates included.
-    public var bannerCalls: UInt64 = 0
-    /// Calls to the notification server that failed or timed out.
-    public var bannerFailures: UInt64 = 0
-    /// Banners closed by the router.
-    public var bannersClosed: UInt64 = 0
-    /// Banners folded into a summary.
-    public var bannersFolded: UInt64 = 0
-    /// Shown events that were forgotten because of the limits; they cannot be retracted.
-    public var forgotten: UInt64 = 0
+    /// What is counted, with its name in the property `Statistics`.
+    public enum Counter: String, Sendable, CaseIterable {
+        /// Events accepted.
+        case published
+        /// Publications recognised as duplicates.
+        case repeated
+        /// Calls that were refused.
+        case refused
+        /// Events that got the outcome `claimed`.
+        case claimed
+        /// Events that got the outcome `shown`.
+        case shown
+        /// Events that got the outcome `retracted`, after `shown`.
+        case retracted
+        /// Events that got the outcome `dismissed`, after `shown`.
+        case dismissed
+        /// Events that got the outcome `silent`.
+        case silent
+        /// Events that got the outcome `muted`.
+        case muted
+        /// Events that got the outcome `expired`.
+        case expired
+        /// Events that got the outcome `withdrawn`, some of them after `shown`.
+        case withdrawn
+        /// Events that got the outcome `replaced`, some of them after `shown`.
+        case replaced
+        /// Claims with the verdict `recorded`.
+        case recordedClaims = "recorded-claims"
+        /// Banners asked for, updates included.
+        case bannerCalls = "banner-calls"
+        /// Calls to the notification server that failed or timed out.
+        case bannerFailures = "banner-failures"
+        /// Banners closed by the router.
+        case bannersClosed = "banners-closed"
+        /// Banners folded into a summary.
+        case bannersFolded = "banners-folded"
+        /// Shown events that were forgotten because of the limits; they cannot be retracted.
+        case forgotten
+    }
+
+    private static let outcomes: [Outcome: Counter] = Outcome.allCases.reduce(into: [:]) {
+        $0[$1] = Counter(rawValue: $1.rawValue)
+    }
+
+    private var counts: [Counter: UInt64] = [:]
 
     public init() {}
 
+    public subscript(counter: Counter) -> UInt64 {
+        get { counts[counter] ?? 0 }
+        set { counts[counter] = newValue }
+    }
+
     mutating func count(_ outcome: Outcome) {
-        switch outcome {
-        case .claimed: claimed += 1
-        case .shown: shown += 1
-        case .retracted: retracted += 1
-        case .dismissed: dismissed += 1
-        case .silent: silent += 1
-        case .muted: muted += 1
-        case .expired: expired += 1
-        case .withdrawn: withdrawn += 1
-        case .replaced: replaced += 1
-        }
+        if let counter = Self.outcomes[outcome] { self[counter] += 1 }
     }
 }

@@ -3,7 +3,7 @@ extension Router {
     mutating func close(_ id: BannerID) {
         output.append(.keepBanner(.closed(id)))
         banners.removeNumber(id)
-        output.statistics.bannersClosed += 1
+        output.statistics[.bannersClosed] += 1
     }
 
     mutating func bannerClosed(_ id: BannerID, _ reason: ClosingReason, at now: Now) {
@@ -115,7 +115,7 @@ extension Router {
     private mutating func forgetEvent(_ oldest: EventID) {
         guard events.contains(oldest) else { return }
         let tracked = forget(existing: oldest)
-        output.statistics.forgotten += 1
+        output.statistics[.forgotten] += 1
         guard case .shown(let key, let id) = tracked.place else { return }
         banners.removeShown(oldest, from: key)
         guard banners.emptyBanner(key) != nil else { return }

@@ -35,7 +35,7 @@ extension Router {
         for id in banners[existing: key].inFlight {
             move(id, to: .inFlight(key))
         }
-        output.statistics.bannerCalls += 1
+        output.statistics[.bannerCalls] += 1
         let count = banners[existing: key].count
         output.append(
             .showBanner(
@@ -86,7 +86,7 @@ extension Router {
 
     /// Moves the events of a banner into the summary.
     private mutating func fold(_ key: CoalescingKey) {
-        output.statistics.bannersFolded += 1
+        output.statistics[.bannersFolded] += 1
         let waiting = banners.takeWaiting(key)
         banners.removeIfUnused(key)
         for id in waiting { enqueue(id, in: .summary) }
@@ -147,7 +147,7 @@ extension Router {
         for id in banners.takeInFlight(key) { enqueue(id, in: key) }
         // Events may have been added during the call, also when all that were in flight are claimed.
         banners.enqueueIfNeeded(key)
-        if failure != .notAsked { output.statistics.bannerFailures += 1 }
+        if failure != .notAsked { output.statistics[.bannerFailures] += 1 }
         if failure == .unknownBanner {
             if let id = banners[existing: key].id { bannerDisappeared(id) }
         } else if let banner = banners.emptyBanner(key) {

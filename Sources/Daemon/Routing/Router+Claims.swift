@@ -11,7 +11,7 @@ extension Router {
     ) throws(Refusal) -> Verdict {
         try events.requireKnown(id)
         guard remembers(id) else {
-            output.statistics.recordedClaims += 1
+            output.statistics[.recordedClaims] += 1
             note(.claim, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
@@ -79,7 +79,7 @@ extension Router {
             // Where a call is in flight, the banner is closed when the server has answered.
             verdict = .retracted
         }
-        if verdict == .recorded { output.statistics.recordedClaims += 1 }
+        if verdict == .recorded { output.statistics[.recordedClaims] += 1 }
         resolution.verdict = verdict
         switch (kind, tracked.place) {
         case (.dismissed, .shown), (.dismissed, .gone): resolution.outcome = .dismissed

@@ -16,7 +16,7 @@ extension Router {
         try events.requireKnown(id)
         let others = screens.holds[id]
         guard let tracked = events[id], screens.holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
-            output.statistics.recordedClaims += 1
+            output.statistics[.recordedClaims] += 1
             note(.provisional, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }

@@ -4,7 +4,7 @@ import NotifyText
 /// extend it.
 extension Router {
     /// Counts an event that is refused before it reaches the router.
-    public mutating func countRefusal() { output.statistics.refused += 1 }
+    public mutating func countRefusal() { output.statistics[.refused] += 1 }
 
     /// - Returns: the id of the event, or of the first one with the same global id.
     mutating func publish(_ publication: Publication, at now: Now) throws(Refusal) -> EventID {
@@ -12,7 +12,7 @@ extension Router {
         try check(publication, route: route)
         let options = publication.options
         if let first = names.original(of: options.origin, at: now.uptime) {
-            output.statistics.repeated += 1
+            output.statistics[.repeated] += 1
             return first
         }
         if options.remove { return acceptRemoval(publication, at: now) }
@@ -37,7 +37,7 @@ extension Router {
 
         let id = events.takeID()
         let earlier = event.collapse.flatMap { takeEarlier($0, for: id) }
-        output.statistics.published += 1
+        output.statistics[.published] += 1
         names.record(options.origin, as: id, at: now.uptime)
         let expires = now.uptime + (options.lifetime ?? route.lifetime)
         if isRetained, let version {

@@ -50,8 +50,8 @@ extension Router {
         windows += ids.compactMap { dropUnstored($0) }
         // Windows end after all these events have left them.
         for key in windows { closeWindowIfDone(key, at: now) }
-        output.statistics.published -= min(UInt64(ids.count), output.statistics.published)
-        output.statistics.refused += UInt64(ids.count)
+        output.statistics[.published] -= min(UInt64(ids.count), output.statistics[.published])
+        output.statistics[.refused] += UInt64(ids.count)
         names.notStored(ids, timers: &timers)
         quietPeriods.notStored(unstored)
         sendBanners(at: now)

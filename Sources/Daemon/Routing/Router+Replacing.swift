@@ -51,7 +51,7 @@ extension Router {
     mutating func restoreReplaced(by unstored: Set<EventID>, at now: Now) -> [CoalescingKey] {
         names.takeReplacements().reversed().compactMap { replacement in
             guard unstored.contains(replacement.successor) else { return nil }
-            output.statistics.replaced -= min(1, output.statistics.replaced)
+            output.statistics[.replaced] -= min(1, output.statistics[.replaced])
             // An event of the same turn could not be stored either.
             guard !unstored.contains(replacement.earlier.event.id) else { return nil }
             return restore(replacement, at: now)

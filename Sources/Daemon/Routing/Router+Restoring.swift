@@ -196,18 +196,9 @@ public struct Restoration: Sendable {
 
 /// A banner that an earlier run left up.
 public struct RestoredBanner: Sendable {
-    /// An event of the banner: shown and unclaimed.
-    public struct Shown: Sendable {
-        /// With the route that its topic has in the current configuration.
-        public let event: Event
-        /// How long ago it was accepted; `nil` for an event of an earlier boot.
-        public let age: Duration?
-
-        public init(_ event: Event, age: Duration?) {
-            self.event = event
-            self.age = age
-        }
-    }
+    /// A shown event, with the route that its topic has in the current configuration, and how long ago it was accepted;
+    /// `nil` for an event of an earlier boot.
+    public typealias Shown = (event: Event, age: Duration?)
 
     /// The server's number.
     public let id: BannerID

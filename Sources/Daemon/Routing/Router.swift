@@ -168,7 +168,7 @@ public struct Router {
         do throws(Refusal) {
             reply = .success(try answer(call, at: now, reader))
         } catch {
-            output.statistics.refused += 1
+            output.statistics[.refused] += 1
             reply = .failure(error)
         }
         return (reply, takeEffects(at: now))

@@ -118,9 +118,9 @@ final class NotificationServerTests {
         var inputs: [Happening] = []
         server.ownerIs(":1.7")
         server.onInput = { inputs.append($0) }
-        server.closed(BannerID(4), reason: 2, says: ":1.8")
+        server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.8")
         #expect(inputs.isEmpty)
-        server.closed(BannerID(4), reason: 2, says: ":1.7")
+        server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.7")
         guard case .bannerClosed(BannerID(4), .dismissed)? = inputs.first else {
             Issue.record("A closed banner was expected, not \(inputs)")
             return
@@ -132,14 +132,14 @@ final class NotificationServerTests {
         server.ownerIs(":1.7")
         server.onInput = { inputs.append($0) }
         server.inherit([BannerID(4)])
-        server.closed(BannerID(5), reason: 2, says: ":1.8")
-        server.actionInvoked(BannerID(5), "default", says: ":1.8")
-        server.closed(BannerID(4), reason: 2, says: ":1.9")
+        server.receive(.closed(reason: 2), about: BannerID(5), says: ":1.8")
+        server.receive(.pressed("default"), about: BannerID(5), says: ":1.8")
+        server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.9")
         #expect(inputs.isEmpty)
-        server.actionInvoked(BannerID(4), "default", says: ":1.8")
-        server.closed(BannerID(4), reason: 2, says: ":1.8")
+        server.receive(.pressed("default"), about: BannerID(4), says: ":1.8")
+        server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.8")
         #expect(inputs.count == 2)
-        server.closed(BannerID(4), reason: 2, says: ":1.8")
+        server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.8")
         #expect(inputs.count == 2)
     }
 
@@ -276,9 +276,9 @@ final class NotificationServerTests {
         startServer()
         try show(1)
         let words = record {
-            server.activationGranted(BannerID(4), "token", says: ":1.7")
-            server.actionInvoked(BannerID(4), "accept", says: ":1.7")
-            server.closed(BannerID(4), reason: 2, says: ":1.7")
+            server.receive(.token("token"), about: BannerID(4), says: ":1.7")
+            server.receive(.pressed("accept"), about: BannerID(4), says: ":1.7")
+            server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.7")
             link.calls[0](.success(BannerID(4)))
         }
         #expect(
@@ -289,8 +289,8 @@ final class NotificationServerTests {
         startServer()
         try show(1)
         let words = record {
-            server.closed(BannerID(5), reason: 2, says: ":1.7")
-            server.closed(BannerID(4), reason: 2, says: ":1.9")
+            server.receive(.closed(reason: 2), about: BannerID(5), says: ":1.7")
+            server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.9")
             link.calls[0](.success(BannerID(4)))
         }
         #expect(words == ["closed 5 dismissed", "shown 4"])
@@ -301,7 +301,7 @@ final class NotificationServerTests {
         server.isKnown = { $0 == BannerID(4) }
         try show(1)
         let words = record {
-            server.closed(BannerID(4), reason: 1, says: ":1.7")
+            server.receive(.closed(reason: 1), about: BannerID(4), says: ":1.7")
             link.calls[0](.success(BannerID(4)))
         }
         #expect(words == ["closed 4 other", "shown 4"])
@@ -312,11 +312,11 @@ final class NotificationServerTests {
         try show(1)
         try show(2)
         let words = record {
-            server.closed(BannerID(5), reason: 2, says: ":1.7")
+            server.receive(.closed(reason: 2), about: BannerID(5), says: ":1.7")
             link.calls[0](.failure(Self.noReply))
             // The second one is still under way.
             link.calls[1](.success(BannerID(5)))
-            server.closed(BannerID(6), reason: 2, says: ":1.7")
+            server.receive(.closed(reason: 2), about: BannerID(6), says: ":1.7")
             try? show(3)
             link.calls[2](.success(BannerID(6)))
         }
@@ -327,7 +327,7 @@ final class NotificationServerTests {
     @Test func whatAnEarlierServerSaidDoesNotCount() throws {
         startServer()
         try show(1)
-        server.closed(BannerID(4), reason: 2, says: ":1.7")
+        server.receive(.closed(reason: 2), about: BannerID(4), says: ":1.7")
         server.ownerChanged(to: ":1.8")
         link.answer(.success([]))
         try show(2)

@@ -63,14 +63,14 @@ struct ModelTests {
     }
 
     private static func whatMustHappen(_ all: [Statistics]) -> [(String, UInt64)] {
-        let counters: [(String, KeyPath<Statistics, UInt64>)] = [
-            ("a repeat", \.repeated), ("a refusal", \.refused), ("claimed", \.claimed), ("shown", \.shown),
-            ("retracted", \.retracted), ("dismissed", \.dismissed), ("silent", \.silent), ("muted", \.muted),
-            ("expired", \.expired), ("withdrawn", \.withdrawn), ("replaced", \.replaced),
-            ("a recorded claim", \.recordedClaims), ("a failed call", \.bannerFailures),
-            ("a closed banner", \.bannersClosed), ("a folded banner", \.bannersFolded), ("forgotten", \.forgotten),
+        let counters: [(String, Statistics.Counter)] = [
+            ("a repeat", .repeated), ("a refusal", .refused), ("claimed", .claimed), ("shown", .shown),
+            ("retracted", .retracted), ("dismissed", .dismissed), ("silent", .silent), ("muted", .muted),
+            ("expired", .expired), ("withdrawn", .withdrawn), ("replaced", .replaced),
+            ("a recorded claim", .recordedClaims), ("a failed call", .bannerFailures),
+            ("a closed banner", .bannersClosed), ("a folded banner", .bannersFolded), ("forgotten", .forgotten),
         ]
-        return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }
+        return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[counter.1] }) }
     }
 
     private static func number(_ variable: String) -> UInt64? {

@@ -72,7 +72,7 @@ extension Simulation {
     }
 
     private func claimNamed(_ name: Step.Naming, _ kind: NamedClaim.Kind, _ time: Duration?, by peer: String) {
-        func own(_ id: EventID) -> Origin { Origin(source: "notifyd:\(daemon?.device ?? "")", eventID: "\(id)") }
+        func own(_ id: EventID) -> Origin { Origin(source: "notifyd:\(daemon?.router.device ?? "")", eventID: "\(id)") }
         let origin =
             switch name {
             case .global(let number): Step.Naming.origin(number)

@@ -239,7 +239,7 @@ final class Simulation {
     var turn: Duration { turnBegan.map { now.instant - $0 } ?? .zero }
 
     func noteLettingGo() {
-        if let daemon, daemon.router.statistics.forgotten > 0 { witness.hasLetGo = true }
+        if let daemon, daemon.router.statistics[.forgotten] > 0 { witness.hasLetGo = true }
     }
 
     /// A banner that comes so late that its call is forgotten stays, and is not a fault of what is looked at here.
@@ -394,7 +394,7 @@ final class Simulation {
             for change in page.changes { witness.followed(change) }
             position = page.position
         }
-        witness.checkFollower(device: daemon.device)
+        witness.checkFollower(device: daemon.router.device)
     }
 
     /// What is awaited is on disk, and nothing else is.

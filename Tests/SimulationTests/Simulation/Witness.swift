@@ -512,7 +512,7 @@ final class Witness {
     ///   are beyond that stays up, and is not known any longer.
     func checkScreen(_ life: Life, _ router: Router) {
         let known = server.up.filter { banner in
-            let isLetGo = router.statistics.forgotten > 0 && router.banners.keys[banner.id] == nil
+            let isLetGo = router.statistics[.forgotten] > 0 && router.banners.keys[banner.id] == nil
             return !banner.isLost && !isLetGo
         }
         for (index, banner) in known.enumerated() {

@@ -36,7 +36,7 @@ struct GlobalIDTests {
 
     @Test func anEventWithoutANameIsCalledByDeviceAndID() {
         let bus = SlowBus()
-        let source = "notifyd:" + bus.daemon.device
+        let source = "notifyd:" + bus.daemon.router.device
         bus.publish(Origin(source: "chat"))
         let unnamed = bus.daemon.router.lastID
         bus.publish(name("1"))
@@ -57,7 +57,7 @@ struct GlobalIDTests {
 
     @Test func aNameOfThisDeviceIsNotTakenInAdvance() {
         let bus = SlowBus()
-        let source = "notifyd:" + bus.daemon.device
+        let source = "notifyd:" + bus.daemon.router.device
         bus.publish(Origin())
         let last = bus.daemon.router.lastID.rawValue
         let forged = ["\(last + 1)", "\(last + 2)", "\(UInt64.max)", "0\(last)", "+\(last)", "x", "-1", "1\u{301}"]
@@ -69,7 +69,7 @@ struct GlobalIDTests {
         }
         #expect(refusals.count == forged.count)
         #expect(bus.stored == 1)
-        #expect(bus.daemon.router.statistics.refused == UInt64(forged.count))
+        #expect(bus.daemon.router.statistics[.refused] == UInt64(forged.count))
         // An event that a journal has lost comes back under its name, once.
         for _ in 1...2 { bus.publish(name("1", of: source)) }
         bus.endTurn()
@@ -78,7 +78,7 @@ struct GlobalIDTests {
 
     @Test func anEventOfAnEarlierRunIsCalledSoToo() {
         let bus = SlowBus { disk in disk.keepShown(7, World.topics[0], in: 1, of: 7) }
-        bus.publish(name("7", of: "notifyd:" + bus.daemon.device))
+        bus.publish(name("7", of: "notifyd:" + bus.daemon.router.device))
         bus.endTurn()
         #expect(bus.accepted == [EventID(7)])
     }

@@ -137,12 +137,12 @@ final class SlowBus {
 
     /// The user closes a banner.
     func dismiss(_ id: BannerID, says sender: String = SlowBus.server) {
-        daemon.server.closed(id, reason: 2, says: sender)
+        daemon.server.receive(.closed(reason: 2), about: id, says: sender)
     }
 
     /// The user presses its button.
     func press(_ id: BannerID) {
-        daemon.server.actionInvoked(id, "accept", says: Self.server)
+        daemon.server.receive(.pressed("accept"), about: id, says: Self.server)
     }
 
     /// Has so many events of an earlier run expire at once: everybody is told about each.

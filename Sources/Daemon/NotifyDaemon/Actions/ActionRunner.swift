@@ -28,7 +28,7 @@ final class ActionRunner {
         self.loop = loop
         self.logger = logger
         guard ServiceManager.isThere else { return }
-        units = TransientUnits(bus: bus, logger: logger) { [unowned self] command, flaw in
+        units = TransientUnits(bus: bus, logger: logger) { [self] command, flaw in
             if let flaw { count(flaw, of: command.button) } else { lasting.worked(command.button) }
         }
     }

@@ -72,8 +72,8 @@ final class TransientUnits {
         do throws(SystemdError) {
             slot = try bus.match(
                 signal: "path='\(Self.path)',interface='\(Self.manager).Manager',member='JobRemoved'",
-                from: .owner(of: Self.manager) { [unowned self] in self.owner }
-            ) { [unowned self] message in
+                from: .owner(of: Self.manager) { [self] in self.owner }
+            ) { [self] message in
                 guard (try? message.skip("u")) != nil, let job = try? message.readString(as: "o"),
                     (try? message.skip("s")) != nil, let result = try? message.readString()
                 else { return }

@@ -21,7 +21,7 @@ final class BusNotificationLink: NotificationLink {
     private var slots: [BusSlot] = []
     /// The owner of the server's name.
     private var owner: String?
-    private unowned var server: NotificationServer?
+    private var server: NotificationServer?
     private var desktop: DesktopQuiet?
 
     /// Looks up the server. Create it before the daemon can be called: the first call may be a claim of an event that
@@ -30,7 +30,7 @@ final class BusNotificationLink: NotificationLink {
         connection = bus
         self.bus = try bus.id()
         slots.append(
-            try bus.matchOwnerChanges("arg0='\(Self.name)'") { [unowned self] _, name in
+            try bus.matchOwnerChanges("arg0='\(Self.name)'") { [self] _, name in
                 self.owner = name
                 desktop?.follow(name)
                 server?.ownerChanged(to: name ?? "")
@@ -45,24 +45,24 @@ final class BusNotificationLink: NotificationLink {
         self.server = server
         self.desktop = desktop
         desktop.follow(owner)
-        try watchSignals(server, from: .owner(of: Self.name) { [unowned server] in server.holder })
+        try watchSignals(server, from: .owner(of: Self.name) { server.holder })
         server.ownerIs(owner)
     }
 
     /// Subscribes to the signals about banners.
     private func watchSignals(_ server: NotificationServer, from sender: ExpectedSender) throws(SystemdError) {
-        try watchSignals("NotificationClosed", from: sender) { [unowned server] message in
+        try watchSignals("NotificationClosed", from: sender) { message in
             guard let id: UInt32 = try? message.readNumber("u"), let reason: UInt32 = try? message.readNumber("u")
             else { return }
-            server.closed(BannerID(id), reason: reason, says: message.sender)
+            server.receive(.closed(reason: reason), about: BannerID(id), says: message.sender)
         }
-        try watchSignals("ActivationToken", from: sender) { [unowned server] message in
+        try watchSignals("ActivationToken", from: sender) { message in
             guard let id: UInt32 = try? message.readNumber("u"), let token = try? message.readString() else { return }
-            server.activationGranted(BannerID(id), token, says: message.sender)
+            server.receive(.token(token), about: BannerID(id), says: message.sender)
         }
-        try watchSignals("ActionInvoked", from: sender) { [unowned server] message in
+        try watchSignals("ActionInvoked", from: sender) { message in
             guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
-            server.actionInvoked(BannerID(id), key, says: message.sender)
+            server.receive(.pressed(key), about: BannerID(id), says: message.sender)
         }
     }
 

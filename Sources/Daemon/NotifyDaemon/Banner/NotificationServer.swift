@@ -61,11 +61,8 @@ final class NotificationServer {
     private var unanswered = UnansweredCalls()
     /// Failed attempts to start a server.
     private(set) var startFailures: UInt64 = 0
-    private var hasLoggedStartFailure = false
-    private var hasLoggedMalformedReply = false
-    private var hasLoggedSilence = false
-    private var hasLoggedHang = false
-    private var hasLoggedUnknownAction = false
+    /// What the log says once of a server.
+    private var logged: Set<MessageID> = []
     /// Set once the daemon stops.
     private var onDrained: (() -> Void)?
 
@@ -107,16 +104,12 @@ final class NotificationServer {
         }
         candidate = name.isEmpty ? nil : name
         guard let candidate else { return }
-        hasLoggedStartFailure = false
-        hasLoggedMalformedReply = false
-        hasLoggedSilence = false
-        hasLoggedHang = false
-        hasLoggedUnknownAction = false
+        logged = []
         isSilent = false
         unanswered = UnansweredCalls()
         onInput(.server(.found))
-        link.askForCapabilities(of: candidate, within: Self.timeout) { [unowned self] answer in
-            guard self.candidate == candidate else { return }
+        link.askForCapabilities(of: candidate, within: Self.timeout) { [weak self] answer in
+            guard let self, self.candidate == candidate else { return }
             self.candidate = nil
             // Until its capabilities are known, a server gets plain text and no buttons.
             capabilities = []
@@ -143,21 +136,17 @@ final class NotificationServer {
         case .failure(let failure):
             isSilent = failure.isTimeout
             // Known capabilities stay in use.
-            guard isSilent, capabilitiesKnownSince == nil, !hasLoggedSilence else { return }
-            hasLoggedSilence = true
-            logger.record(.noCapabilities, ["server": "\(server)"])
+            if isSilent, capabilitiesKnownSince == nil { logOnce(.noCapabilities, ["server": "\(server)"]) }
         }
     }
 
     /// Starts a server, unless there is one already.
     func start() {
         guard holder == nil else { return }
-        link.start { [unowned self] failure in
-            guard let failure else { return }
+        link.start { [weak self] failure in
+            guard let self, let failure else { return }
             startFailures += 1
-            guard holder == nil, !hasLoggedStartFailure else { return }
-            hasLoggedStartFailure = true
-            logger.record(.serverNotStarted, ["error": "\(failure)"])
+            if holder == nil { logOnce(.serverNotStarted, ["error": "\(failure)"]) }
         }
     }
 
@@ -166,15 +155,16 @@ final class NotificationServer {
 
     /// Called when a call may have become too old. Reports a server that hangs, once until it answers again.
     func checkSilence() {
-        guard let owner, silence >= Self.patience, !hasLoggedHang else { return }
-        hasLoggedHang = true
-        logger.record(.serverSilent, ["server": "\(owner)"])
+        if let owner, silence >= Self.patience { logOnce(.serverSilent, ["server": "\(owner)"]) }
     }
 
     private func answered() {
-        guard hasLoggedHang else { return }
-        hasLoggedHang = false
-        logger.record(.serverAnswers, ["server": "\(owner ?? "")"])
+        if logged.remove(.serverSilent) != nil { logger.record(.serverAnswers, ["server": "\(owner ?? "")"]) }
+    }
+
+    /// Logs something once of each server.
+    private func logOnce(_ message: MessageID, _ data: Logger.Metadata = [:]) {
+        if logged.insert(message).inserted { logger.record(message, data) }
     }
 
     // MARK: What it is asked for
@@ -195,8 +185,8 @@ final class NotificationServer {
             guard queued.count == 1 else { return }
         }
         askedAt = now
-        link.askForCapabilities(of: owner, within: Self.capabilitiesTimeout) { [unowned self] answer in
-            guard self.owner == owner else { return }
+        link.askForCapabilities(of: owner, within: Self.capabilitiesTimeout) { [weak self] answer in
+            guard let self, self.owner == owner else { return }
             let requests = queued
             queued = []
             updateCapabilities(answer, of: owner)
@@ -215,8 +205,8 @@ final class NotificationServer {
         let hasButtons = capabilities.contains("actions") && !request.isSummary
         earlySignals.callBegan(request.call)
         unanswered.callBegan(request.call, at: clock())
-        link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [unowned self] answer in
-            guard self.owner == owner else { return }
+        link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [weak self] answer in
+            guard let self, self.owner == owner else { return }
             var number: BannerID?
             if case .success(let banner) = answer { number = banner }
             let signals = earlySignals.callEnded(request.call, banner: number)
@@ -224,7 +214,9 @@ final class NotificationServer {
             if answer.isAnswer { answered() }
             switch answer {
             case .success(let banner):
-                if banner == nil { logMalformedReply() }
+                // A server that returns no error has most likely shown the banner. Showing it again could repeat it
+                // endlessly.
+                if banner == nil { logOnce(.malformedReply) }
                 if let replaced = request.replaces { inherited.remove(replaced) }
                 onInput(.banner(request.call, .shown(banner)))
                 if let banner { for signal in signals { take(signal, about: banner) } }
@@ -246,13 +238,6 @@ final class NotificationServer {
 
     private func callsEnded() {
         if unanswered.isEmpty { onDrained?() }
-    }
-
-    /// A server that returns no error has most likely shown the banner. Showing it again could repeat it endlessly.
-    private func logMalformedReply() {
-        guard !hasLoggedMalformedReply else { return }
-        hasLoggedMalformedReply = true
-        logger.record(.malformedReply)
     }
 
     private func failed(_ request: BannerRequest, _ failure: BusFailure) {
@@ -282,7 +267,9 @@ final class NotificationServer {
         let isNew = inherited.isEmpty
         inherited.formUnion(banners)
         guard let holder, isNew, !banners.isEmpty else { return }
-        link.watchOldBanners(of: holder) { [unowned self] shell in if self.holder == holder { self.shell = shell } }
+        link.watchOldBanners(of: holder) { [weak self] shell in
+            if let self, self.holder == holder { self.shell = shell }
+        }
     }
 
     /// Whether signals of this sender about a banner count.
@@ -292,23 +279,9 @@ final class NotificationServer {
 
     // MARK: What it says
 
-    func closed(_ id: BannerID, reason: UInt32, says sender: String) {
+    func receive(_ signal: EarlySignals.Signal, about id: BannerID, says sender: String) {
         guard accepts(sender, about: id) else { return }
-        inherited.remove(id)
-        receive(.closed(reason: reason), about: id)
-    }
-
-    func actionInvoked(_ id: BannerID, _ key: String, says sender: String) {
-        guard accepts(sender, about: id) else { return }
-        receive(.pressed(key), about: id)
-    }
-
-    func activationGranted(_ id: BannerID, _ token: String, says sender: String) {
-        guard accepts(sender, about: id) else { return }
-        receive(.token(token), about: id)
-    }
-
-    private func receive(_ signal: EarlySignals.Signal, about id: BannerID) {
+        if case .closed = signal { inherited.remove(id) }
         if !isKnown(id) { earlySignals.keep(signal, about: id) }
         take(signal, about: id)
     }
@@ -326,9 +299,7 @@ final class NotificationServer {
 
     /// A button was reported that the banner does not have.
     func logUnknownAction(_ key: String, on id: BannerID) {
-        guard !hasLoggedUnknownAction else { return }
-        hasLoggedUnknownAction = true
-        logger.record(.unknownAction, ["banner": "\(id)", "action": "\(key)"])
+        logOnce(.unknownAction, ["banner": "\(id)", "action": "\(key)"])
     }
 
     /// The token of the current action.

@@ -53,7 +53,7 @@ final class ChangeList: Reading {
                     }
                 }
             for change in portion.changes {
-                ChangeRecord(change, device: daemon.device).append(to: reply)
+                ChangeRecord(change, device: daemon.router.device).append(to: reply)
                 bytes += change.memoryCost
             }
             left -= portion.changes.count

@@ -53,14 +53,15 @@ final class ConfigurationErrorService: BusPumpDelegate {
     func run() throws(SystemdError) -> Configuration? {
         var sources: [EventSource] = []
         for signal in [SIGTERM, SIGINT] {
-            sources.append(try loop.signal(signal) { [unowned self] in loop.exit(0) })
+            sources.append(try loop.signal(signal) { [self] in loop.exit(0) })
         }
-        sources.append(try loop.signal(SIGHUP) { [unowned self] in reload() })
+        sources.append(try loop.signal(SIGHUP) { [self] in reload() })
         let slots = [
-            try bus.onDisconnect { [unowned self] in loop.exit(0) },
-            bus.filterCalls { [unowned self] call in answer(call) },
+            try bus.onDisconnect { [self] in loop.exit(0) },
+            bus.filterCalls { [self] call in answer(call) },
         ]
-        timer = try loop.timer(.monotonic) { [unowned self] in poll() }
+        timer = try loop.timer(.monotonic) { [self] in poll() }
+        defer { timer = nil }
         timer?.arm(at: start + Self.pollInterval)
         try bus.attach(to: loop, delegate: self)
         ServiceManager.status("The configuration is bad: \(error.summary)")

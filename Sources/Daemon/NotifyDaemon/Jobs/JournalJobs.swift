@@ -38,7 +38,7 @@ final class JournalRetry: Job {
         daemon.jobs.endPauses()
         host.watchNames(in: storage.disk.name)
         daemon.jobs.forgets.confirmDeletion(in: daemon)
-        if daemon.isRestored, let values = try? storage.restoredValues(daemon.limits, at: daemon.clock) {
+        if daemon.isRestored, let values = try? daemon.restoredValues() {
             for removal in daemon.router.rememberedRemovals { storage.append(.tombstone(removal)) }
             daemon.handle(.restored(values))
         }

@@ -180,9 +180,7 @@ final class ReadMarks: Job {
             if !portion.banners.insert(name).inserted { daemon.endTurn() }
             cold = try daemon.cold(event)
         } else {
-            cold = ColdEvent(
-                daemon.storage.event(event, routes: daemon.configuration.routes), age: daemon.clock.age(of: event),
-                .shown(nil, isShared: false))
+            cold = ColdEvent(daemon.routed(event), age: daemon.clock.age(of: event), .shown(nil, isShared: false))
         }
         daemon.handle(.claimedCold(cold, by: mark.claimant, as: mark.form))
     }

@@ -1,15 +1,6 @@
 import Journal
 import Routing
 
-/// A banner that an earlier run left up.
-struct BannerLeftUp {
-    let banner: StoredBanner
-    /// Those that it shows.
-    let events: [StoredEvent]
-    /// The undecided event that takes the place of its first one, if it shows none.
-    let successor: StoredEvent?
-}
-
 /// Reads what earlier runs left. There may be 100,000 global ids and as many undecided events. They are read in
 /// batches, one per turn, global ids first.
 ///
@@ -53,18 +44,15 @@ final class Recovery: Job {
     /// Loads the state of earlier runs, once the journal can be read.
     func begin(in daemon: Daemon) {
         guard !isRestored else { return }
-        let (storage, server, clock) = (daemon.storage, daemon.server, daemon.clock)
         do throws(Refusal) {
-            var restoration = try storage.restoration(daemon.limits, at: clock)
-            banners = try storage.bannersLeftUp(by: server.identity)[...]
-            (lastGlobalID, ids) = try storage.read { journal throws(JournalError) in
+            var restoration = try daemon.restoration()
+            banners = try leftUp(in: daemon)[...]
+            (lastGlobalID, ids) = try daemon.storage.read { journal throws(JournalError) in
                 (try journal.firstName(last: daemon.limits.globalIDs), try journal.undecidedIDs()[...])
             }
             restoration.remaining = ids.count
-            restoration.snoozes = try storage.restoredSnoozes(routes: daemon.configuration.routes, at: clock)
-            restoration.awaited = try storage.restoredAwaited(at: clock) { daemon.router.name(of: $0) }
-            server.inherit(bannerIDs)
-            restoration.banners = daemon.restoration(of: try banners(from: storage)).banners
+            daemon.server.inherit(bannerIDs)
+            restoration.banners = try banners(in: daemon).banners
             (isRestored, isUnderWay) = (true, true)
             daemon.handle(.restored(restoration))
             daemon.host.endTurnWhenIdle()
@@ -78,14 +66,14 @@ final class Recovery: Job {
 
     func step(in daemon: Daemon, at clock: WallClock) throws(Refusal) -> Duration? {
         guard isUnderWay else { return nil }
-        let restoration: Restoration
-        if hasBanners {
-            restoration = daemon.restoration(of: try banners(from: daemon.storage))
-        } else if hasGlobalIDs {
-            restoration = daemon.restoration(of: try globalIDs(from: daemon.storage))
-        } else {
-            restoration = daemon.restoration(of: try events(from: daemon.storage))
-        }
+        let restoration =
+            if hasBanners {
+                try banners(in: daemon)
+            } else if hasGlobalIDs {
+                try globalIDs(in: daemon, atMost: portion)
+            } else {
+                try events(in: daemon)
+            }
         isUnderWay = hasBanners || hasGlobalIDs || !ids.isEmpty
         if !isUnderWay {
             // Much of what the start needs is not needed again. Recovered events need memory until their windows have
@@ -101,19 +89,51 @@ final class Recovery: Job {
 
     // MARK: Portions
 
+    /// The banners that earlier runs left up. Those of another server are deleted.
+    private func leftUp(in daemon: Daemon) throws(Refusal) -> [StoredBanner] {
+        let (storage, server) = (daemon.storage, daemon.server.identity)
+        let banners = try storage.read { journal throws(JournalError) in try journal.banners() }
+        let void = banners.filter { $0.server != server }
+        if void.count == banners.count {
+            if !void.isEmpty { storage.append(.allBannersGone) }
+            return []
+        }
+        // This run has shown the others while the journal could not be read.
+        for banner in void { storage.append(.bannerGone(banner.number)) }
+        return banners.filter { $0.server == server }
+    }
+
     /// The next banners with their events: a batch, or all that are left. If one cannot be read, all are left.
-    func banners(from storage: Storage, all: Bool = false) throws(Refusal) -> [BannerLeftUp] {
-        var found: [BannerLeftUp] = []
+    func banners(in daemon: Daemon, all: Bool = false) throws(Refusal) -> Restoration {
+        let clock = daemon.clock
+        var restoration = Restoration()
         var size = 0
         for banner in banners {
             guard all || size < portion else { break }
-            let events = try storage.read { journal throws(JournalError) in try journal.shown(in: banner, limit: .max) }
-            let successor = events.isEmpty ? try storage.successor(of: banner) : nil
-            found.append(BannerLeftUp(banner: banner, events: events, successor: successor))
-            size += max(1, events.count)
+            let restored = try daemon.storage.read { journal throws(JournalError) in
+                let events = try journal.shown(in: banner, limit: .max)
+                let successor = events.isEmpty ? try Self.successor(of: banner, in: journal) : nil
+                return RestoredBanner(
+                    BannerID(banner.number), first: banner.first, isSummary: banner.isSummary,
+                    events: events.map { (event: daemon.routed($0), age: clock.age(of: $0)) },
+                    successor: successor.map(daemon.routed))
+            }
+            restoration.banners.append(restored)
+            size += max(1, restored.events.count)
         }
-        banners = banners.dropFirst(found.count)
-        return found
+        banners = banners.dropFirst(restoration.banners.count)
+        return restoration
+    }
+
+    /// The undecided event that takes the place of the first one of a banner.
+    private static func successor(
+        of banner: StoredBanner, in journal: any EventStore
+    ) throws(JournalError) -> StoredEvent? {
+        guard let first = try journal.event(banner.first), first.decision?.outcome == .replaced,
+            let collapse = first.collapse,
+            let latest = try journal.replaceable(CollapseKey(topic: first.topic, text: collapse))
+        else { return nil }
+        return latest.decision == nil ? latest : nil
     }
 
     /// Called when the server that showed them is gone.
@@ -122,25 +142,29 @@ final class Recovery: Job {
     /// Called when a banner that is not loaded yet is gone.
     func forgetBanner(_ id: BannerID) { banners.removeAll { $0.number == id.rawValue } }
 
-    /// The next batch of global ids, or all that are left.
-    func globalIDs(from storage: Storage, atMost limit: Int? = nil) throws(Refusal) -> [NamedPush] {
-        guard let lastGlobalID else { return [] }
-        let limit = limit ?? portion
-        let names = try storage.read { journal throws(JournalError) in
-            try journal.named(after: lastGlobalID, limit: limit)
+    /// The next global ids, so that duplicates are recognised.
+    func globalIDs(in daemon: Daemon, atMost limit: Int) throws(Refusal) -> Restoration {
+        guard let lastGlobalID else { return Restoration() }
+        daemon.storage.journal?.advance(to: daemon.clock.reading)
+        var restoration = Restoration()
+        restoration.origins = try daemon.storage.read { journal throws(JournalError) in
+            try journal.named(after: lastGlobalID, limit: limit).map {
+                let left = daemon.limits.deduplicationTime - journal.age(of: $0.id)
+                return Restoration.Remembered((origin: $0.origin, id: $0.id), left: left)
+            }
         }
-        self.lastGlobalID = names.count < limit ? nil : names.last?.id
-        return names
+        self.lastGlobalID = restoration.origins.count < limit ? nil : restoration.origins.last?.subject.id
+        return restoration
     }
 
-    func events(from storage: Storage) throws(Refusal) -> [StoredEvent] {
+    private func events(in daemon: Daemon) throws(Refusal) -> Restoration {
         let next = ids.prefix(portion)
-        let events = try storage.read { [outOfTurn] journal throws(JournalError) in
-            try journal.undecided(next.filter { !outOfTurn.contains($0) })
-        }
+        var restoration = daemon.restoration(
+            of: try daemon.storage.read { journal throws(JournalError) in try journal.undecided(next) })
         ids = ids.dropFirst(portion)
         outOfTurn.subtract(next)
-        return events
+        restoration.remaining = remaining
+        return restoration
     }
 
     /// Filters events that are announced early because a call refers to them. An event that was announced and decided

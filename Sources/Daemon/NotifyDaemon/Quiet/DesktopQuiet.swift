@@ -38,7 +38,7 @@ final class DesktopQuiet {
     init(bus: BusConnection, loop: EventLoop) throws(SystemdError) {
         self.bus = bus
         self.loop = loop
-        timer = try loop.timer(.monotonic) { [unowned self] in ask() }
+        timer = try loop.timer(.monotonic) { [self] in ask() }
     }
 
     /// A server has taken the name, or the last one has left (`nil`).
@@ -77,12 +77,12 @@ final class DesktopQuiet {
 
     private func watch(_ source: Source) {
         let sender =
-            source.name.map { ExpectedSender.owner(of: $0) { [unowned self] in settings } }
-            ?? .owner(of: Self.server) { [unowned self] in server }
-        for rule in source.news { keep(try? bus.match(signal: rule, from: sender) { [unowned self] _ in ask() }) }
+            source.name.map { ExpectedSender.owner(of: $0) { [self] in settings } }
+            ?? .owner(of: Self.server) { [self] in server }
+        for rule in source.news { keep(try? bus.match(signal: rule, from: sender) { [self] _ in ask() }) }
         guard let name = source.name else { return ask() }
         keep(
-            try? bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in
+            try? bus.matchOwnerChanges("arg0='\(name)'") { [self] _, owner in
                 settings = owner
                 ask()
             })

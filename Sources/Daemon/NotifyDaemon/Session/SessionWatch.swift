@@ -46,19 +46,19 @@ final class SessionWatch {
 
     private func begin(on loop: EventLoop) throws(SystemdError) {
         try bus.attach(to: loop)
-        slots.append(try bus.onDisconnect { [unowned self] in update(.watched, isKnown: false) })
+        slots.append(try bus.onDisconnect { [self] in update(.watched, isKnown: false) })
         for rule in [
             "path_namespace='\(Self.path)/session',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionNew'",
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionRemoved'",
         ] {
             slots.append(
-                try bus.match(signal: rule, from: .owner(of: Self.name) { [unowned self] in owner }) {
-                    [unowned self] _ in refresh()
+                try bus.match(signal: rule, from: .owner(of: Self.name) { [self] in owner }) {
+                    [self] _ in refresh()
                 })
         }
         slots.append(
-            try bus.matchOwnerChanges("arg0='\(Self.name)'") { [unowned self] _, name in
+            try bus.matchOwnerChanges("arg0='\(Self.name)'") { [self] _, name in
                 owner = name
                 refresh()
             })

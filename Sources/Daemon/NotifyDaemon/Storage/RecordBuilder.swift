@@ -6,11 +6,6 @@ struct RecordBuilder {
     /// The unique name of the notification server, which its banner numbers belong to.
     let server: String?
 
-    func record(_ event: Event, _ announcement: Announcement, _ clock: WallClock) -> Record {
-        .accepted(
-            stored(event, window: announcement.window, accepted: clock.wall, expires: announcement.expires, clock))
-    }
-
     /// An undecided event as it was stored when it was accepted. A snoozed one counts as shown.
     func stored(_ open: Router.Undecided, _ clock: WallClock) -> StoredEvent {
         var event = stored(
@@ -21,16 +16,14 @@ struct RecordBuilder {
         return event
     }
 
-    private func stored(
+    func stored(
         _ event: Event, window: Duration?, accepted: Int64, expires: Uptime, _ clock: WallClock
     ) -> StoredEvent {
         StoredEvent(
             id: event.id, topic: event.topic, title: event.title, body: event.body, fields: event.fields,
             published: event.published, sender: event.sender, origin: event.origin, urgency: event.urgency,
             collapse: event.collapse?.text, retained: event.retained, appearance: event.appearanceOptions,
-            route: event.route.name,
-            key: event.key.description,
-            window: window?.microseconds ?? 0, accepted: accepted,
+            route: event.route.name, key: event.key.description, window: window?.microseconds ?? 0, accepted: accepted,
             expires: Expiry(wall: clock.moment(expires), uptime: expires.microseconds, boot: clock.boot))
     }
 

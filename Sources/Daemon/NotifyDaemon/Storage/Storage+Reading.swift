@@ -6,6 +6,15 @@ extension Storage {
     /// The highest number of a change. Something may have changed if it is another one.
     var newestChange: UInt64 { journal?.newestChange ?? 0 }
 
+    /// The id of the next event. It is at least the time, so that it is above all earlier ids even without a journal,
+    /// and above all ids in the journal, in case the clock was set back.
+    ///
+    /// - Parameter wall: microseconds since the epoch.
+    func firstID(at wall: Int64) -> EventID {
+        let known = (try? read { journal throws(JournalError) in try journal.lastID() }) ?? EventID(0)
+        return EventID(max(UInt64(wall), known.rawValue + 1))
+    }
+
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
         guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
