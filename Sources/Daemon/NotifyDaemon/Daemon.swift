@@ -311,35 +311,6 @@ final class Daemon {
         host.releaseMemory()
     }
 
-    /// - Parameter refused: events that could not be stored. Their publishers get an error; nothing is announced.
-    private func deliver(_ items: [Outbox.Item], refusing refused: Set<EventID>) {
-        for item in items {
-            switch item {
-            case .message(.reply(.accepted(let id), let call)) where refused.contains(id):
-                host.send(.error(.storageUnavailable(storage.degradation), to: call))
-            case .message(.reply(.verdict(.awaited), let call)) where !storage.isWritable:
-                host.send(.error(.storageUnavailable(storage.degradation), to: call))
-            case .message(let message):
-                host.send(message)
-                Failpoint.afterReply.hit()
-            case .signal(let signal, let id, let moment):
-                if let id, refused.contains(id) { continue }
-                announce(signal, decided: moment)
-            case .show(let request): if refused.isEmpty { show(request) }
-            case .close(let id): server.close(id)
-            case .relay(let event, let action, let token):
-                announce(.action(event, action), decided: host.now.instant)
-                host.run(action, of: event, token: token)
-            }
-        }
-    }
-
-    private func show(_ request: BannerRequest) {
-        Failpoint.beforeNotify.hit()
-        server.show(request, BannerText(request))
-        Failpoint.afterNotify.hit()
-    }
-
     // MARK: Orders
 
     /// Commits and sends everything before the daemon ends.

@@ -123,35 +123,6 @@ extension Router {
         for banner in try reader.banners().banners { restore(banner, at: now) }
     }
 
-    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a
-    /// claim that has come before it.
-    mutating func load(for publication: Publication, at now: Now, _ reader: some EventReader) throws(Refusal) {
-        let origin = publication.options.origin
-        if origin.isGlobalID {
-            try requireGivenName(origin)
-            restoreNames(try reader.globalIDs(), at: now)
-            if names.known(origin, at: now.uptime) == nil, let id = try stored(origin, reader) {
-                names.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
-            }
-        }
-        if let key = publication.options.collapse.map({ CollapseKey(topic: publication.topic, text: $0) }),
-            names.collapsing[key] == nil
-        {
-            try restoreBanners(at: now, reader)
-            if names.collapsing[key] == nil, let earlier = try reader.event(replacedBy: key) {
-                if case .undecided(let restoration) = earlier.state {
-                    restore(restoration, at: now)
-                } else {
-                    recall(earlier, at: now)
-                    keepRetractable(earlier.event)
-                }
-            }
-        }
-        if let claim = names.awaitedClaim(of: events.nextID, origin), !reader.permits(claim, at: publication.topic) {
-            names.dropAwaited(claim.name, output: &output)
-        }
-    }
-
     // MARK: Global names
 
     /// The event of a global name, or the removal or forgotten event that had it.
@@ -163,7 +134,7 @@ extension Router {
         return try stored(origin, reader)
     }
 
-    private func stored(_ origin: Origin, _ reader: some EventReader) throws(Refusal) -> EventID? {
+    func stored(_ origin: Origin, _ reader: some EventReader) throws(Refusal) -> EventID? {
         if let id = names.ownID(origin), id < events.nextID, try isUnnamed(id, reader) { return id }
         return try reader.event(named: origin)
     }
@@ -193,7 +164,7 @@ extension Router {
 
     /// A name of this device that is not given yet would later be that of two events. One of an event that is lost is
     /// accepted.
-    private func requireGivenName(_ origin: Origin) throws(Refusal) {
+    func requireGivenName(_ origin: Origin) throws(Refusal) {
         guard names.isOwn(origin) else { return }
         if let id = names.ownID(origin), id < events.nextID { return }
         throw .invalidEvent(

@@ -6,6 +6,35 @@ extension Router {
     /// Counts an event that is refused before it reaches the router.
     public mutating func countRefusal() { output.statistics[.refused] += 1 }
 
+    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a
+    /// claim that has come before it.
+    mutating func load(for publication: Publication, at now: Now, _ reader: some EventReader) throws(Refusal) {
+        let origin = publication.options.origin
+        if origin.isGlobalID {
+            try requireGivenName(origin)
+            restoreNames(try reader.globalIDs(), at: now)
+            if names.known(origin, at: now.uptime) == nil, let id = try stored(origin, reader) {
+                names.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
+            }
+        }
+        if let key = publication.options.collapse.map({ CollapseKey(topic: publication.topic, text: $0) }),
+            names.collapsing[key] == nil
+        {
+            try restoreBanners(at: now, reader)
+            if names.collapsing[key] == nil, let earlier = try reader.event(replacedBy: key) {
+                if case .undecided(let restoration) = earlier.state {
+                    restore(restoration, at: now)
+                } else {
+                    recall(earlier, at: now)
+                    keepRetractable(earlier.event)
+                }
+            }
+        }
+        if let claim = names.awaitedClaim(of: events.nextID, origin), !reader.permits(claim, at: publication.topic) {
+            names.dropAwaited(claim.name, output: &output)
+        }
+    }
+
     /// - Returns: the id of the event, or of the first one with the same global id.
     mutating func publish(_ publication: Publication, at now: Now) throws(Refusal) -> EventID {
         let route = settings.routes.route(for: publication.topic)
