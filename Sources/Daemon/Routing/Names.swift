@@ -195,7 +195,7 @@ struct Names {
         awaited.stored()
     }
 
-    /// Events that could not be stored have no name and are no values; they are awaited again.
+    /// Events that could not be stored have neither a name nor a value, and are awaited again.
     mutating func notStored(_ ids: [EventID], timers: inout Router.Timers) {
         deduplicator.remove(ids)
         values.remove(ids)

@@ -203,21 +203,11 @@ struct BannerDelays: Sendable {
         func length(since moment: Instant) -> Duration { end > moment ? end - max(start, moment) : .zero }
     }
 
-    private var absence = Period.none
-    private var cooldown = Period.none
-    private var failure = Period.none
-    private var limit = Period.none
-    private var earlierCall = Period.none
+    private var periods: [BannerDelay: Period] = [:]
 
     /// Adds a time in which there was a cause, now that it is over.
     mutating func add(_ cause: BannerDelay, from start: Instant, to end: Instant) {
-        switch cause {
-        case .absent: absence.add(from: start, to: end)
-        case .resting: cooldown.add(from: start, to: end)
-        case .failed: failure.add(from: start, to: end)
-        case .limited: limit.add(from: start, to: end)
-        case .busy: earlierCall.add(from: start, to: end)
-        }
+        periods[cause, default: .none].add(from: start, to: end)
     }
 
     /// The cause of delay of a banner that is asked for now: the one that lasted longest since the deadline. Of several
@@ -228,15 +218,10 @@ struct BannerDelays: Sendable {
     ///   - isSummary: only the summary is delayed by the rate limit.
     func delay(since deadline: Instant, isSummary: Bool) -> BannerDelay? {
         var longest: (cause: BannerDelay?, length: Duration) = (nil, .zero)
-        func compare(_ cause: BannerDelay, _ period: Period) {
-            let length = period.length(since: deadline)
+        for cause in BannerDelay.allCases where cause != .limited || isSummary {
+            let length = periods[cause]?.length(since: deadline) ?? .zero
             if length > longest.length { longest = (cause, length) }
         }
-        compare(.absent, absence)
-        compare(.resting, cooldown)
-        compare(.failed, failure)
-        if isSummary { compare(.limited, limit) }
-        compare(.busy, earlierCall)
         return longest.cause
     }
 }

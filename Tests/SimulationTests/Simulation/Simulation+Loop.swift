@@ -50,7 +50,8 @@ extension Simulation {
         case .desktop(let flag): daemon.handle(.desktopQuiet(flag))
         case .owner(let name): daemon.server.ownerChanged(to: name)
         case .answer(let deliver): deliver()
-        case .closed(let id, let reason, let server): daemon.server.receive(.closed(reason: reason), about: id, says: server)
+        case .closed(let id, let reason, let server):
+            daemon.server.receive(.closed(reason: reason), about: id, says: server)
         case .pressed(let id, let key, let server):
             daemon.server.receive(.token("token"), about: id, says: server)
             daemon.server.receive(.pressed(key), about: id, says: server)
