@@ -125,12 +125,24 @@ package struct ConfigurationReader {
     }
 
     private mutating func readSettings(_ reader: inout TableReader, _ source: ConfigurationSource) {
-        if let table = reader.subtable("defaults") { readDefaults(TableReader(table, in: source)) }
-        if let table = reader.subtable("banner") { readBanners(TableReader(table, in: source)) }
-        if let table = reader.subtable("screens") { readScreens(TableReader(table, in: source)) }
-        if let table = reader.subtable("recovery") { readRecovery(TableReader(table, in: source)) }
-        if let table = reader.subtable("history") { readHistory(TableReader(table, in: source)) }
-        if let table = reader.subtable("log") { readLog(TableReader(table, in: source)) }
+        reader.section("defaults") { table in
+            defaults.window = table.duration("window", upTo: Limits.maximumWindow) ?? defaults.window
+            defaults.maximumWindow =
+                table.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
+            defaults.lifetime =
+                table.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime
+        }
+        reader.section("banner") { readBanners(&$0) }
+        reader.section("screens") { readScreens(&$0) }
+        reader.section("recovery") { table in
+            recoveryWindow = table.duration("min_window", upTo: Limits.maximumWindow) ?? recoveryWindow
+        }
+        reader.section("history") { table in
+            let days = table.integer("days", in: 1...Retention.maximumDays)
+            history.age = days.map { .seconds($0 * 24 * 3600) } ?? history.age
+            history.events = table.integer("events", in: Retention.eventRange) ?? history.events
+        }
+        reader.section("log") { logLevel = $0.word("level", of: Logger.Level.self) ?? logLevel }
         for table in reader.tables("quiet", upTo: Schedule.maximum) {
             scheduleCount += 1
             if scheduleCount == Schedule.maximum + 1 {
@@ -158,69 +170,34 @@ package struct ConfigurationReader {
         }
     }
 
-    private mutating func readDefaults(_ table: TableReader) {
-        var reader = table
-        if let window = reader.duration("window", upTo: Limits.maximumWindow) { defaults.window = window }
-        defaults.maximumWindow = reader.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
-        if let lifetime = reader.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) {
-            defaults.lifetime = lifetime
-        }
-        reader.finish()
-    }
-
-    private mutating func readBanners(_ table: TableReader) {
-        var reader = table
+    private mutating func readBanners(_ reader: inout TableReader) {
         banners.startsServer = reader.boolean("start_server") ?? banners.startsServer
         banners.followsDesktop = reader.boolean("follow_desktop") ?? banners.followsDesktop
         banners.digestsPauses = reader.boolean("pause_digest") ?? banners.digestsPauses
-        if let limit = reader.integer("max_per_second", in: 0...1000) { banners.maximumPerSecond = limit }
-        if let words = reader.strings("terminal")?.map(\.text) {
-            terminal = words
-            if words.first?.isEmpty ?? true {
-                reader.note(
-                    "terminal",
-                    "'terminal' names no program; it is a program and its arguments, to which \"notifyctl inbox\" is appended, "
-                        + "such as [\"foot\", \"-e\"]")
-            }
+        banners.maximumPerSecond = reader.integer("max_per_second", in: 0...1000) ?? banners.maximumPerSecond
+        guard let words = reader.strings("terminal")?.map(\.text) else { return }
+        terminal = words
+        if words.first?.isEmpty ?? true {
+            reader.note(
+                "terminal",
+                "'terminal' names no program; it is a program and its arguments, to which \"notifyctl inbox\" is appended, "
+                    + "such as [\"foot\", \"-e\"]")
         }
-        reader.finish()
     }
 
-    private mutating func readScreens(_ table: TableReader) {
-        var reader = table
-        if let names = reader.strings("suppress") {
-            screens.suppressingStates = []
-            for (name, offset) in names {
-                guard let state = Screen.State(rawValue: name) else {
-                    let words = Screen.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-                    let name = PlainText.excerpt(name)
-                    reader.source.note(at: offset, "\"\(name)\" is not a state of a screen; they are \(words)")
-                    continue
-                }
-                screens.suppressingStates.insert(state)
+    private mutating func readScreens(_ reader: inout TableReader) {
+        screens.idleAfter = reader.duration("idle_after", upTo: .seconds(24 * 3600)) ?? screens.idleAfter
+        guard let names = reader.strings("suppress") else { return }
+        screens.suppressingStates = []
+        for (name, offset) in names {
+            guard let state = Screen.State(rawValue: name) else {
+                let words = Screen.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
+                let name = PlainText.excerpt(name)
+                reader.source.note(at: offset, "\"\(name)\" is not a state of a screen; they are \(words)")
+                continue
             }
+            screens.suppressingStates.insert(state)
         }
-        if let time = reader.duration("idle_after", upTo: .seconds(24 * 3600)) { screens.idleAfter = time }
-        reader.finish()
-    }
-
-    private mutating func readRecovery(_ table: TableReader) {
-        var reader = table
-        if let window = reader.duration("min_window", upTo: Limits.maximumWindow) { recoveryWindow = window }
-        reader.finish()
-    }
-
-    private mutating func readHistory(_ table: TableReader) {
-        var reader = table
-        if let days = reader.integer("days", in: 1...Retention.maximumDays) { history.age = .seconds(days * 24 * 3600) }
-        if let events = reader.integer("events", in: Retention.eventRange) { history.events = events }
-        reader.finish()
-    }
-
-    private mutating func readLog(_ table: TableReader) {
-        var reader = table
-        if let level = reader.word("level", of: Logger.Level.self) { logLevel = level }
-        reader.finish()
     }
 
     // MARK: The end
@@ -399,5 +376,15 @@ enum UrgencyName: String, CaseIterable {
         case .normal: .normal
         case .critical: .critical
         }
+    }
+}
+
+extension TableReader {
+    /// Reads a table in this one, if there is one.
+    fileprivate mutating func section(_ key: String, _ read: (inout TableReader) -> Void) {
+        guard let table = subtable(key) else { return }
+        var reader = TableReader(table, in: source)
+        read(&reader)
+        reader.finish()
     }
 }
