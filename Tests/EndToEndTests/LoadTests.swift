@@ -22,6 +22,14 @@ struct LoadTests {
         }
     }
 
+    @Test func theLinkIsLoadedWithTheDaemonThatIsNamed() async throws {
+        let process = try ChildProcess(
+            BuiltPrograms.notifyload, ["link", "--daemon", "/nowhere/notifyd", "--part", "idle", "--quick"],
+            environment: ChildProcess.currentEnvironment, capturing: [2])
+        let lines = try #require(await process.allLines(of: 2, within: .seconds(30)))
+        #expect(lines.contains { $0.contains("/nowhere/notifyd cannot be started") }, "\(lines)")
+    }
+
     @Test func whatAStormTookIsGivenBackWhenItIsOver() async throws {
         try await withRig { rig in
             let daemon = ProcessStatistics(identifier: try #require(rig.daemon.identifier))

@@ -2,21 +2,27 @@ import ArgumentParser
 import Glibc
 import NotifyRehearsal
 
+@main
+struct NotifyloadCommand: AsyncParsableCommand {
+    // They share the names of options, which a command would take from its subcommand.
+    static let configuration = CommandConfiguration(
+        commandName: "notifyload", abstract: "Load notifyd, or a link of devices, and print what it costs.",
+        subcommands: [PointCommand.self, LinkloadCommand.self], defaultSubcommand: PointCommand.self)
+}
+
 /// Measures one point: a daemon on a private bus, with given surroundings, under load.
 ///
 /// It prints one JSON object; `Benchmarks/report` makes tables from many.
-@main
-struct NotifyloadCommand: AsyncParsableCommand {
+struct PointCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "notifyload",
+        commandName: "point",
         abstract: "Load notifyd on a private bus, and print what an event costs.",
         discussion: """
             There are two loads. The first keeps up to 64 events in flight, each published, heard and claimed, and \
             gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
             but at most 500 a second, and gives latencies. Then, with --waits, one connection publishes one event at a time: \
             without a notification server, with one that answers, with one that hangs, alone, and beside a flood.
-            """,
-        subcommands: [LinkloadCommand.self])
+            """)
 
     @Option(help: "The daemon.")
     var daemon = ".build/release/notifyd"
