@@ -114,6 +114,7 @@ extension Journal {
     func load(_ db: Database) throws {
         // An older copy of the file may lack the seed.
         if case .seed(let found)? = try value(at: .seed, db) { seed = found }
+        numbers.lowest = nil
         numbers.oldest = try number(.oldestChange, db)
         numbers.lastHole = try number(.lastHole, db)
         newestID = try Int64.fetchOne(db, sql: "SELECT max(id) FROM event") ?? 0

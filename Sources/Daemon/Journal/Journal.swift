@@ -270,6 +270,7 @@ public final class Journal {
             var accepted = 0
             for case .accepted(let event) in abandoned.records.lazy.map(\.record) {
                 if try !holds(event.id) { accepted += 1 }
+                newestID = max(newestID, Self.number(event.id))
             }
             try append(abandoned.records)
             count += accepted
@@ -351,8 +352,8 @@ struct ChangeNumbers {
     var lastHole: Int64?
     /// The highest number that the journal had when it was opened.
     private(set) var lastBefore: UInt64 = 0
-    /// The lowest number that was found on the disk.
-    private(set) var lowest: Int64?
+    /// The lowest number that was found in the files that are open.
+    var lowest: Int64?
     /// The first change that is complete; `nil`: not known yet.
     var oldest: Int64?
 

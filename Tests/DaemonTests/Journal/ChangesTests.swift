@@ -69,6 +69,42 @@ struct ChangesTests {
         }
     }
 
+    /// One event that the index had is written again by the daemon, and one that it had not got by the journal.
+    @Test func eventsOfDeletedFilesAreListedInTheOrderInWhichTheyAreWrittenAgain() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder + "/notifyd")
+            try journal.commit([.accepted(try sample(1))])
+            try journal.fold()
+            try journal.commit([.accepted(try sample(2))])
+            try FileManager.default.removeItem(atPath: folder + "/notifyd")
+            journal.abandon()
+            _ = try journal.reopen()
+            try journal.commit([.accepted(try sample(1))])
+            try journal.commit([.accepted(try sample(3))])
+            let all = try list(journal)
+            #expect(words(all) == ["event 2", "event 1", "event 3"])
+            for index in all.indices {
+                #expect(try list(journal, after: all[index].number) == Array(all[(index + 1)...]))
+            }
+        }
+    }
+
+    @Test func whoeverKnowsTheChangesOfDeletedFilesInPartIsToldThatSomeAreLost() throws {
+        try withFolder { folder in
+            let earlier = try Journal(directory: folder + "/notifyd")
+            try earlier.commit([.accepted(try sample(1))])
+            earlier.close()
+            let journal = try Journal(directory: folder + "/notifyd")
+            try journal.commit([.accepted(try sample(2))])
+            try journal.fold()
+            let lost = journal.newestChange
+            try FileManager.default.removeItem(atPath: folder + "/notifyd")
+            journal.abandon()
+            _ = try journal.reopen()
+            #expect(journal.oldestChange > lost)
+        }
+    }
+
     /// As an event that a file has lost, with its outcome.
     @Test func anOutcomeThatIsReadAtOnceIsListedWithItsReadMark() throws {
         try withFolder { folder in
