@@ -272,7 +272,8 @@ let package = Package(
 
         // Tests.
         .target(
-            name: "NotifyTestSupport", dependencies: ["NotifyClient", "NotifyRehearsal", "NotifyText", "Routing"],
+            name: "NotifyTestSupport",
+            dependencies: ["CStorage", "Journal", "NotifyClient", "NotifyRehearsal", "NotifyText", "Routing"],
             path: "Sources/Testing/NotifyTestSupport", swiftSettings: strict),
         // What is done with the inputs of a fuzzer; the tests do the same with those that are kept.
         .target(
@@ -287,8 +288,8 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
-                "Journal", "NotifyDaemon", "NotifyFuzzing", "NotifyTestSupport", "NotifyText", "Routing", "Systemd",
-                .product(name: "Logging", package: "swift-log"),
+                "Journal", "NotifyDaemon", "NotifyFuzzing", "NotifyRehearsal", "NotifyTestSupport", "NotifyText",
+                "Routing", "Systemd", .product(name: "Logging", package: "swift-log"),
             ], swiftSettings: strict),
         .testTarget(
             name: "DaemonTests",

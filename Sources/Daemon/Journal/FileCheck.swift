@@ -46,27 +46,8 @@ enum FileCheck {
         return stat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The size of the disk that a directory is on, in bytes; `nil` if unknown.
-    static func diskSize(_ directory: String) -> Int? {
-        var space = statvfs()
-        guard statvfs(directory, &space) == 0, space.f_blocks > 0 else { return nil }
-        return bytes(UInt64(space.f_blocks), of: space)
-    }
-
     /// Whether pages and indexes of the whole file are sound. Checksums find damaged rows.
     static func isSound(_ db: Database) throws -> Bool {
         try String.fetchOne(db, sql: "PRAGMA integrity_check(1)") == "ok"
-    }
-
-    /// The bytes that are free on the disk of a directory; `nil` if unknown.
-    static func freeSpace(_ directory: String) -> Int? {
-        var space = statvfs()
-        guard statvfs(directory, &space) == 0, space.f_blocks > 0 else { return nil }
-        return bytes(UInt64(space.f_bavail), of: space)
-    }
-
-    private static func bytes(_ blocks: UInt64, of space: statvfs) -> Int {
-        let (bytes, overflow) = blocks.multipliedReportingOverflow(by: UInt64(space.f_frsize))
-        return overflow ? .max : Int(clamping: bytes)
     }
 }

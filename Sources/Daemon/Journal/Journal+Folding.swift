@@ -97,10 +97,10 @@ extension Journal {
         let margin = 2 * log.segmentBytes
         // A little more is needed to go on than to stop.
         let needed = indexFailure == .diskFull ? margin + margin / 8 : margin
-        guard let free = FileCheck.freeSpace(directory), free < needed else { return true }
+        guard let free = disk.freeSpace, free < needed else { return true }
         // The write-ahead log of SQLite may have the rest.
         if unwrittenFrames == nil { try? checkpoint() }
-        guard let free = FileCheck.freeSpace(directory), free < needed else { return true }
+        guard let free = disk.freeSpace, free < needed else { return true }
         let pages = try readIndex { db in try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0 }
         return free + pages * Self.pageSize >= needed
     }

@@ -59,13 +59,13 @@ extension Journal {
             isCheckpointingPaused = false
             // The process that made the file may have crashed before its name was on the disk.
             try sync(directory)
-            try syncLogOfSQLite()
+            try queue.inDatabase(syncLogOfSQLite)
             self.queue = queue
             try queue.write { db in
                 try load(db)
                 if (try? StateTable(db: db).value(at: .seed)) == nil {
                     // What was lost is begun afresh, and stays the same journal.
-                    let seed = self.seed ?? Self.randomSeed()
+                    let seed = self.seed ?? randomSeed()
                     try StateTable(db: db).put(.seed(seed))
                     self.seed = seed
                 }
@@ -147,7 +147,7 @@ extension Journal {
 
     /// Reads what the index does not have.
     private func openLog(known: UInt64?) throws(JournalError) {
-        let log = try WriteAheadLog(on: logDisk(directory), segmentBytes: Self.segmentBytes(in: directory))
+        let log = try WriteAheadLog(on: disk, segmentBytes: disk.segmentBytes)
         self.log = log
         isSmallDisk = log.segmentBytes < Self.usualSegment
         try readIndex { db in try db.execute(sql: self.usualCheckpoints) }
@@ -217,12 +217,8 @@ extension Journal {
         return left
     }
 
-    /// The size of a segment of the log: less on a small disk.
-    static func segmentBytes(in directory: String) -> Int {
-        guard let disk = FileCheck.diskSize(directory) else { return usualSegment }
-        return min(usualSegment, max(128 << 10, disk / 16))
-    }
-    private static let usualSegment = 4 << 20
+    /// The size of a segment of the log, unless the disk is small.
+    package static let usualSegment = 4 << 20
 
     /// The cause of a failure, with the errno(3) that the connection's files have.
     static func reason(_ error: any Error, of queue: DatabaseQueue?) -> JournalError {
@@ -266,11 +262,10 @@ extension Journal {
 
     /// What a killed process wrote to SQLite's log may not be on the disk yet, and our log gives away the place of what
     /// the index has.
-    private func syncLogOfSQLite() throws(JournalError) {
-        let descriptor = Glibc.open(path + "-wal", O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 || errno != ENOENT else { return }
-        guard descriptor >= 0 else { throw .inputOutput }
-        defer { Glibc.close(descriptor) }
-        guard fdatasync(descriptor) == 0 else { throw .inputOutput }
+    private func syncLogOfSQLite(_ db: Database) throws {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
+        guard let file, let methods = file.pointee.pMethods else { return }
+        guard methods.pointee.xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK else { throw JournalError.inputOutput }
     }
 }

@@ -45,7 +45,7 @@ extension Journal {
     private func readLog() throws {
         pending = Pending()
         let applied = try storedSequence()
-        _ = try WriteAheadLog.read(on: logDisk(directory), after: applied) { sequence, payload throws(JournalError) in
+        _ = try WriteAheadLog.read(on: disk, after: applied) { sequence, payload throws(JournalError) in
             try self.replay(sequence, payload)
         }
         guard !pending.isEmpty else { return }

@@ -18,7 +18,7 @@ extension Journal {
     /// How much a transaction deletes at most, of events and of bytes: some five pages for each event must find room on
     /// the disk, or in the spare segment.
     func deletionLimits() -> (events: Int, bytes: Int) {
-        let room = max(log?.segmentBytes ?? 0, FileCheck.freeSpace(directory) ?? .max) / 8
+        let room = max(log?.segmentBytes ?? 0, disk.freeSpace ?? .max) / 8
         return (max(4, room / (5 * Self.pageSize)), min(room, Self.deletedBytesAtOnce))
     }
 

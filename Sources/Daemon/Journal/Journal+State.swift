@@ -151,10 +151,10 @@ extension Journal {
     // MARK: Identity
 
     /// 32 lower-case hexadecimal digits.
-    static func randomSeed() -> String {
-        (0..<2).map { _ in
-            let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
-            return String(repeating: "0", count: 16 - digits.count) + digits
+    func randomSeed() -> String {
+        (0..<4).map { _ in
+            let digits = String(disk.random(), radix: 16)
+            return String(repeating: "0", count: 8 - digits.count) + digits
         }.joined()
     }
 
@@ -164,7 +164,7 @@ extension Journal {
     /// - Parameter source: the source of the events that had no global name of their own.
     public func makeNewSeed(namingEarlierEvents source: String) throws(JournalError) {
         try fold()
-        let seed = Self.randomSeed()
+        let seed = randomSeed()
         try write { db in
             var writer = RecordWriter()
             for id in try Int64.fetchAll(db, sql: "SELECT id FROM event WHERE name IS NULL") {

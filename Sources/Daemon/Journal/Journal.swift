@@ -30,8 +30,8 @@ public final class Journal {
 
     public let directory: String
     let limits: Limits
-    /// Makes the disk of the log.
-    let logDisk: (String) -> any LogDisk
+    /// The directory, as the log uses it.
+    let disk: any LogDisk
     /// Microseconds since the epoch.
     let realtime: () -> Int64
     /// Indexes up to this size, in bytes, are checked when they are opened, which takes some tens of milliseconds.
@@ -147,7 +147,7 @@ public final class Journal {
     }
 
     /// - Parameter checkedWhenOpened: indexes up to this size, in bytes, are checked when they are opened.
-    init(
+    package init(
         directory: String, limits: Limits = Limits(), checkedWhenOpened: Int = 8 << 20,
         realtime: @escaping () -> Int64 = Journal.now,
         logDisk: @escaping (String) -> any LogDisk = { DirectoryDisk($0) }
@@ -157,7 +157,7 @@ public final class Journal {
         self.directory = directory
         self.limits = limits
         self.checkedWhenOpened = checkedWhenOpened
-        self.logDisk = logDisk
+        disk = logDisk(directory)
         try open()
     }
 
@@ -170,7 +170,7 @@ public final class Journal {
         self.limits = limits
         realtime = Journal.now
         checkedWhenOpened = 0
-        logDisk = { DirectoryDisk($0) }
+        disk = DirectoryDisk(directory)
         failure = .readOnly
         try openForReading()
     }
@@ -337,7 +337,7 @@ public final class Journal {
     /// it would compare below them.
     static func bound(_ id: EventID) -> Int64 { Int64(clamping: id.rawValue) }
 
-    static func now() -> Int64 {
+    package static func now() -> Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1000

@@ -90,7 +90,7 @@ struct IntegrityCheckTests {
             }
             // As long as the log had a segment to write to.
             let size = Int(written) * 256 << 10
-            #expect((2 * Journal.segmentBytes(in: folder)...4 * Journal.segmentBytes(in: folder)).contains(size))
+            #expect((2 * journal.disk.segmentBytes...4 * journal.disk.segmentBytes).contains(size))
             #expect(journal.count == 200 + Int(written))
             // The file has changed while it was looked at.
             try journal.endIntegrityCheck(.damaged)

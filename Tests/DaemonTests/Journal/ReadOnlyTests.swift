@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import Glibc
+import NotifyTestSupport
 import Routing
 import Testing
 

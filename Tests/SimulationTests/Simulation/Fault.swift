@@ -11,10 +11,11 @@ enum Fault: Sendable {
     case powerCut(down: Duration)
     /// The daemon is told to stop, and started again.
     case stop
-    case diskFills(room: Int)
-    case diskBreaks
-    case diskFailsOnce
-    case diskMends
+    /// The same, in so many calls of the disk.
+    case endAtCall(Int, isPowerCut: Bool)
+    case disk(SimulatedDisk.Condition)
+    /// Somebody deletes the state directory.
+    case filesVanish
     /// Somebody sets the wall clock.
     case clockStep(Duration)
     /// Somebody reads the history.
@@ -88,14 +89,19 @@ struct FaultGenerator {
 
     private mutating func fault() -> Fault {
         switch random.below(100) {
-        case ..<10: .kill(down: someTime())
-        case ..<40: .killAfter(acts: random.below(12))
-        case ..<47: .powerCut(down: someTime())
-        case ..<52: .stop
-        case ..<58: .diskFills(room: random.below(8))
-        case ..<63: .diskBreaks
-        case ..<74: .diskFailsOnce
-        case ..<84: .diskMends
+        case ..<7: .kill(down: someTime())
+        case ..<27: .killAfter(acts: random.below(20))
+        case ..<37: .endAtCall(random.below(100), isPowerCut: random.chance(60))
+        case ..<45: .powerCut(down: someTime())
+        case ..<49: .stop
+        case ..<53: .disk(.full(room: random.pick([0, 300, 5_000, 30_000, 200_000])))
+        case ..<55: .disk(.broken)
+        case ..<57: .disk(.unreadable)
+        case ..<59: .disk(.readOnly)
+        case ..<61: .disk(.indexFails)
+        case ..<68: .disk(.failsOnce)
+        case ..<70: .filesVanish
+        case ..<84: .disk(.well)
         case ..<88: .clockStep(.seconds(random.pick([-864_000, -3600, -1, 1, 3600, 864_000])))
         case ..<92: .read
         case ..<96: .killAndStall(.milliseconds(random.pick([1, 100, 3000])))

@@ -1,5 +1,6 @@
-import Journal
 import Routing
+
+@testable import Journal
 
 /// Reads `Changes` with a cursor that outlives the daemon, as a bridge does, and makes of them what is on the disk.
 struct Follower {

@@ -1,149 +1,211 @@
-import Journal
+import NotifyRehearsal
 import NotifyTestSupport
 import Routing
 
+@testable import Journal
 @testable import NotifyDaemon
 
-/// What is on the disk, with everything that can go wrong with one. It outlives the daemon.
-final class SimulatedDisk: Disk {
-    /// What digests may report, once each.
-    var heldBack: Set<HeldBack> = []
-
-    /// An event that was held back. One that was snoozed may be held back again, by a later period with another digest.
-    struct HeldBack: Hashable {
-        let event: EventID
-        let digest: EventID
-    }
-
-    enum Condition {
+/// The disk of a machine that is made up, with the real journal on it. It outlives the daemon.
+///
+/// Log and index are files of a `MadeUpDisk`: what fails there fails for both. What the journal says is read in two
+/// ways: of the daemon's own journal, and of one that another process would open on these files now.
+final class SimulatedDisk {
+    enum Condition: Equatable {
         case well
-        /// So many entries still fit.
+        /// So many bytes are free.
         case full(room: Int)
         /// Nothing can be read or written.
         case broken
-        /// The next commit fails, and nobody can say whether it is on the disk.
+        /// What is not in memory cannot be read.
+        case unreadable
+        /// The next sync of the log fails, and nobody can say what of it is on the disk.
         case failsOnce
-        /// The next commit is on the disk, and its error says that it is not.
-        case lies
+        case readOnly
+        /// The index takes nothing, and the log does.
+        case indexFails
     }
 
-    /// What `Changes` lists.
-    enum Change {
-        case accepted(EventID)
-        case decided(EventID)
-        case read(EventID, by: String, at: Int64, from: ClaimPlace)
-        case removed(StoredRemoval)
-        case start(last: UInt64)
-
-        var id: EventID? {
-            switch self {
-            case .accepted(let id), .decided(let id), .read(let id, by: _, at: _, from: _): id
-            case .removed(let removal): removal.id
-            case .start: nil
-            }
-        }
-    }
-
-    /// The tables of the journal.
+    /// What a process finds that opens the journal.
     struct Contents {
         var events: [EventID: StoredEvent] = [:]
         /// In ascending order.
         var ids: [EventID] = []
-        var claims: [EventID: [ClaimRecord]] = [:]
         var values: [Topic: EventID] = [:]
-        var lastRemoval = EventID(0)
         var quiet: [StoredQuiet] = []
         var snoozes: [StoredSnooze] = []
         var digests: [OwedDigest] = []
         /// Claims by name of what has not come yet.
-        var awaited: [Origin: StoredAwaited] = [:]
-        /// Those that were read, and kept their outcomes.
-        var readMarks: Set<EventID> = []
+        var awaited: Set<Origin> = []
         /// Those that are up, by their numbers.
         var banners: [UInt32: StoredBanner] = [:]
-        /// Those that were deleted by `Forget`.
-        var forgotten: Set<EventID> = []
-        /// Those that were named.
-        var removals: [NamedPush] = []
-        var tombstones: [Topic: Tombstone] = [:]
-        /// In the order of their numbers.
-        var changes: [(number: UInt64, change: Change)] = []
-        /// The numbers of the present outcomes.
-        var decided: [EventID: UInt64] = [:]
+        /// The ids of removals and of forgotten events that were named.
+        var removals: Set<EventID> = []
+        var tombstones: [Tombstone] = []
+
+        fileprivate init() {}
+
+        fileprivate init(_ journal: Journal) throws(JournalError) {
+            while true {
+                let page = try journal.history(.all, after: ids.last ?? EventID(0), limit: Journal.pageLimit)
+                guard !page.isEmpty else { break }
+                for event in page { events[event.id] = event }
+                ids += page.map(\.id)
+            }
+            for value in try journal.values(.all) { values[value.topic] = value.id }
+            (quiet, snoozes, digests) = (try journal.quiet(), try journal.snoozes(), try journal.digests())
+            awaited = Set(try journal.awaited().map(\.origin))
+            for banner in try journal.banners() { banners[banner.number] = banner }
+            removals = Set(try journal.named(after: EventID(0), limit: .max).map(\.id)).subtracting(ids)
+            tombstones = try journal.tombstones()
+        }
     }
 
-    /// What new events leave free for outcomes.
-    private static let reserve = 15
-
-    let name = "a simulated disk"
-    var contents = Contents()
-    var condition = Condition.well
+    private let folder: TemporaryFolder
+    let files: MadeUpDisk
     private var random: SplitMix64
-    /// How many events are deleted in a transaction, at most.
-    var forgetPortion = Int.max
-    /// The run of the daemon that has the disk now: what an earlier one would still do has no effect.
-    var life = Life()
-    /// Called for what changes an outcome in a way that no outcome may change.
+    /// The run of the daemon that has the disk now.
+    var life = Life() {
+        didSet { life.onEnd = { [weak files] in files?.end() } }
+    }
+    /// The journal of that run.
+    var journal: () -> Journal? = { nil }
+    /// Told of what is wrong with the files.
     var onFault: (String) -> Void = { _ in }
+    /// Called before the log is written.
     var onWrite: () -> Void = {}
     var onRead: () -> Void = {}
     /// The wall clock, in microseconds since the epoch.
     var wall: () -> Int64 = { 0 }
-    var trace: ((String) -> Void)?
+    private var limits = Limits()
+    private var known: (version: Int, contents: Contents)?
+
+    /// What else fails.
+    var otherFault: (MadeUpDisk.Call) -> JournalError? = { _ in nil }
+    var condition = Condition.well {
+        didSet {
+            files.space = if case .full(let room) = condition { files.used + room } else { .max }
+            // A small index would be in memory for ever.
+            files.observe { journal()?.releaseMemory() }
+        }
+    }
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
+        files = MadeUpDisk(seed: seed)
+        // SQLite repeats a sync that has failed, and believes it.
+        files.losesFailedSyncs = { $0.hasPrefix("log-") }
+        files.segmentBytes = random.pick([4 << 10, 16 << 10, 128 << 10])
+        folder = try! TemporaryFolder()
+        MadeUpFiles.put(files, inPlaceOf: folder.path)
+        begin()
     }
 
-    var isWell: Bool { if case .well = condition { true } else { false } }
+    deinit { MadeUpFiles.put(nil, inPlaceOf: folder.path) }
 
-    func explanation(of error: JournalError) -> String { "\(error)" }
-
-    func openJournal() throws(JournalError) -> any EventStore {
-        if case .broken = condition { throw .inputOutput }
-        return SimulatedStore(disk: self)
+    func directory(_ limits: Limits) -> StateDirectory {
+        self.limits = limits
+        var directory = StateDirectory(folder.path, limits: limits)
+        directory.logDisk = { [files] _ in files }
+        directory.realtime = { [weak self] in self?.wall() ?? 0 }
+        return directory
     }
 
-    func openJournalForReading() throws(JournalError) -> any EventStore {
-        if case .broken = condition { throw .inputOutput }
-        return SimulatedStore(disk: self, isOpen: false)
+    // MARK: Its life
+
+    private func begin() {
+        files.fault = { [weak self] in self?.fault($0) }
+        files.onDeath = { [weak self] in self?.life.end() }
     }
 
-    var hasRoomForEvents: Bool {
-        guard case .full(let room) = condition else { return true }
-        return room > Self.reserve
-    }
-
-    /// Has a transaction written: all of it, or nothing.
-    ///
-    /// - Parameters:
-    ///   - cost: how much of the room it takes.
-    ///   - transaction: makes the changes, if they reach the disk; that they did is not a reason for success to be
-    ///   reported.
-    func write(cost: Int, _ transaction: (inout Contents) -> Void) throws(JournalError) {
-        onWrite()
-        switch life.act() {
-        case .done: break
-        case .interrupted:
-            if random.chance(50) { transaction(&contents) }
-            return
-        case .over: return
+    /// The process ends. Whatever its journal still does has no effect.
+    func endLife(isPowerCut: Bool) {
+        files.end()
+        journal()?.closeAll()
+        if isPowerCut {
+            let kept = random.pick([0, 50, 100])
+            files.cutPower { [unowned self] _ in random.chance(kept) }
+        } else {
+            files.live()
         }
+        begin()
+    }
+
+    private func fault(_ call: MadeUpDisk.Call) -> JournalError? {
+        let isLog = files.file.hasPrefix("log-")
+        if call == .read { onRead() }
+        if isLog, call == .write { onWrite() }
+        if isLog, call == .write || call == .sync {
+            switch life.act() {
+            case .done: break
+            case .interrupted, .over: return .inputOutput
+            }
+        }
+        if let error = otherFault(call) { return error }
         switch condition {
-        case .well: transaction(&contents)
-        case .full(let room):
-            guard room >= cost else { throw .diskFull }
-            condition = .full(room: room - cost)
-            transaction(&contents)
-        case .broken: throw .inputOutput
+        case .well, .full: return nil
+        case .broken: return .inputOutput
+        case .unreadable: return call == .read ? .inputOutput : nil
         case .failsOnce:
+            guard isLog, call == .sync else { return nil }
             condition = .well
-            if random.chance(50) { transaction(&contents) }
-            throw .inputOutput
-        case .lies:
-            condition = .well
-            transaction(&contents)
-            throw .inputOutput
+            return .inputOutput
+        case .readOnly: return [.write, .truncate, .remove].contains(call) ? .readOnly : nil
+        case .indexFails: return !isLog && (call == .write || call == .sync) ? .inputOutput : nil
+        }
+    }
+
+    // MARK: What is on it
+
+    /// What a process would find that opens the files now.
+    var contents: Contents {
+        if let known, known.version == files.version { return known.contents }
+        let contents = readCopy { journal throws(JournalError) in try Contents(journal) } ?? Contents()
+        known = (files.version, contents)
+        return contents
+    }
+
+    func event(_ id: EventID) -> StoredEvent? {
+        guard let journal = writtenJournal else { return contents.events[id] }
+        return files.observe { try? journal.event(id) }
+    }
+
+    func claims(on id: EventID) -> [ClaimRecord] {
+        if let journal = writtenJournal { return files.observe { try? journal.claims(on: id) } ?? [] }
+        return readCopy { journal throws(JournalError) in try journal.claims(on: id) } ?? []
+    }
+
+    /// The daemon's journal, where that tells what is on the disk.
+    private var writtenJournal: Journal? {
+        guard let journal = journal(), journal.isOpen, journal.indexFailure == nil else { return nil }
+        return journal
+    }
+
+    private func readCopy<Result>(_ body: (Journal) throws(JournalError) -> Result) -> Result? {
+        let copy = files.copy()
+        let path = folder.path + "/copy"
+        MadeUpFiles.put(copy, inPlaceOf: path)
+        defer { MadeUpFiles.put(nil, inPlaceOf: path) }
+        do throws(JournalError) {
+            let journal = try Journal(
+                directory: path, limits: limits, checkedWhenOpened: -1, realtime: wall, logDisk: { _ in copy })
+            defer { journal.closeAll() }
+            if journal.damagedRows > 0 || journal.setAside != nil { onFault("the files are damaged") }
+            return try body(journal)
+        } catch {
+            onFault("nobody can open the files: \(error)")
+            return nil
+        }
+    }
+
+    /// Has the journal keep these records, which another run of the daemon has written.
+    func keep(_ records: [Record]) {
+        do throws(JournalError) {
+            if let journal = journal() { return try journal.commit(records) }
+            let journal = try directory(limits).openJournal()
+            try journal.commit(records)
+            journal.close()
+        } catch {
+            onFault("what was to be there before cannot be written: \(error)")
         }
     }
 }
@@ -152,7 +214,10 @@ final class SimulatedDisk: Disk {
 final class Life {
     enum Act { case done, interrupted, over }
 
-    private(set) var isOver = false
+    private(set) var isOver = false {
+        didSet { if isOver { onEnd() } }
+    }
+    var onEnd: () -> Void = {}
     /// How many acts are left; `nil` for as many as there may be.
     var actsLeft: Int?
 
@@ -166,4 +231,26 @@ final class Life {
     }
 
     func end() { isOver = true }
+}
+
+extension StoredEvent {
+    /// Whether nobody has seen it.
+    var isUnread: Bool {
+        guard let decision else { return true }
+        return decision.outcome == .shown || decision.markedRead != nil
+    }
+
+    /// Its source and event-id, if it has both.
+    var globalName: Origin? {
+        origin.isGlobalID ? Origin(source: origin.source, eventID: origin.eventID) : nil
+    }
+}
+
+extension SimulatedDisk.Contents {
+    /// The earlier events with the same collapse at the same topic.
+    func earlier(than event: StoredEvent) -> [StoredEvent] {
+        guard let collapse = event.collapse else { return [] }
+        return ids.prefix { $0 < event.id }.compactMap { events[$0] }
+            .filter { $0.topic == event.topic && $0.collapse == collapse }
+    }
 }

@@ -1,7 +1,7 @@
-import Journal
 import Routing
 import Systemd
 
+@testable import Journal
 @testable import NotifyDaemon
 @testable import Routing
 

@@ -1,7 +1,7 @@
-import Journal
 import Routing
 import Systemd
 
+@testable import Journal
 @testable import NotifyDaemon
 
 /// The daemon's loop: what lies in the socket first, then what is due, and when there is nothing else the end of the
@@ -11,8 +11,7 @@ extension Simulation {
         while let daemon {
             if life.isOver {
                 trace?("  the daemon dies")
-                bury()
-                startDaemon()
+                rest(.zero, isPowerCut: isCutDue)
             } else if let awaited = awaited.first(where: { $0.until <= now.instant }) {
                 serverAnswers(awaited.number, .failure(.silence))
             } else if !incoming.isEmpty {
@@ -39,6 +38,7 @@ extension Simulation {
                 case .call(let made): try daemon.answer(made, to: call.message)
                 case .forget(let topic, let last):
                     call.forgettable = forgettable(topic, upTo: last)
+                    witness.mayForget(topic, upTo: last == EventID(0) ? daemon.router.lastID : last)
                     try daemon.forget(topic, upTo: last, by: call.peer, for: call.message)
                 }
             } catch {

@@ -1,7 +1,8 @@
-import Journal
 import Logging
+import NotifyTestSupport
 import Routing
 
+@testable import Journal
 @testable import NotifyDaemon
 @testable import Routing
 
@@ -76,7 +77,7 @@ extension Simulation {
         let origin =
             switch name {
             case .global(let number): Step.Naming.origin(number)
-            case .event(let label): disk.contents.events[event(label)].flatMap(\.globalName) ?? own(event(label))
+            case .event(let label): disk.event(event(label)).flatMap(\.globalName) ?? own(event(label))
             case .next: own(EventID((daemon?.router.lastID.rawValue ?? 0) + 1))
             }
         // Nothing is awaited at the end.
@@ -146,13 +147,16 @@ extension Simulation {
             stop()
             bury()
             startDaemon()
-        case .diskFills(let room): disk.condition = .full(room: room)
-        case .diskBreaks: disk.condition = .broken
-        case .diskFailsOnce: disk.condition = .failsOnce
-        case .diskMends: disk.condition = .well
+        case .endAtCall(let calls, let isPowerCut):
+            disk.files.lastCall = disk.files.calls + 1 + calls
+            isCutDue = isPowerCut
+        case .disk(let condition): disk.condition = condition
+        case .filesVanish: deleteFiles()
         case .clockStep(let length):
             witness.remembersOrigins = false
             witness.remembersAwaited = false
+            // Ids go on above those of the journal, or above the time.
+            let length = hasVanished ? max(length, .zero) : length
             wallSteps = min(max(wallSteps + length.microseconds, -Self.longestClockStep), Self.longestClockStep)
             // The kernel cancels the timer.
             if wallTimer != nil { wallTimer = wall }
@@ -162,6 +166,17 @@ extension Simulation {
             busStallsUntil = now.instant + length
         case .serverLearns(let capabilities): server.capabilities = capabilities
         }
+    }
+
+    private func deleteFiles() {
+        guard let daemon, daemon.storage.degradation.isEmpty, !life.isOver, daemon.router.lastID.rawValue < UInt64(wall)
+        else { return }
+        hasVanished = true
+        witness.filesVanish(keeping: daemon.router.undecidedIDs)
+        disk.files.deleteFiles()
+        daemon.storage.namesChanged()
+        beginTurn()
+        endTurnWhenIdle()
     }
 
     /// The daemon waits for a moment for the answers of the server. If it dies meanwhile, another one runs.
@@ -176,8 +191,8 @@ extension Simulation {
         daemon?.finish()
     }
 
-    private func rest(_ length: Duration, isPowerCut: Bool) {
-        bury()
+    func rest(_ length: Duration, isPowerCut: Bool) {
+        bury(isPowerCut: isPowerCut)
         time += length.microseconds
         if isPowerCut {
             if server.name != nil { server.appear() }
@@ -196,17 +211,22 @@ extension Simulation {
     /// somebody claims whatever was shown, and nothing may be left.
     func drain() {
         disk.condition = .well
+        disk.files.lastCall = .max
         life.actsLeft = nil
         runLoop()
         advance(by: .seconds(2))
         if let daemon, !daemon.storage.degradation.isEmpty {
-            witness.complain("the disk is well, and the journal is not")
+            witness.complain("the disk is well, and \(daemon.storage.degradation)")
         }
-        if let daemon, daemon.router.names.values.entries.mapValues(\.id) != disk.contents.values {
-            witness.complain("the values are not those on disk")
+        if let daemon {
+            // The router keeps a value of deleted files, so that an older one does not take its place.
+            let values = daemon.router.names.values.entries.mapValues(\.id).filter {
+                disk.event($0.value) != nil || !witness.isForgotten($0.value)
+            }
+            if values != disk.contents.values { witness.complain("the values are not those on disk") }
         }
         if let daemon,
-            daemon.router.rememberedRemovals != disk.contents.tombstones.values.sorted(by: { $0.removal < $1.removal })
+            daemon.router.rememberedRemovals != disk.contents.tombstones.sorted(by: { $0.removal < $1.removal })
         {
             witness.complain("the removals are not those on disk")
         }
@@ -234,9 +254,10 @@ extension Simulation {
         // Schedules go on for ever. The last ones have a digest, which is claimed with all the others.
         take(.reconfigure(0))
         advance(by: .seconds(3600))
-        for id in disk.contents.ids where disk.contents.events[id]?.decision?.outcome == .shown {
-            call(":1.9", .claimed(id, by: ":1.9"))
-        }
+        let shown = disk.contents.ids.filter { disk.contents.events[$0]?.decision?.outcome == .shown }
+        // The journal does not have those that were shown when the files were deleted.
+        let up = server.up.flatMap(\.events) + (daemon?.router.banners.all.flatMap { Array($0.shown) } ?? [])
+        for id in Set(shown + up).sorted() { call(":1.9", .claimed(id, by: ":1.9")) }
         // Lifetimes go by the wall clock after a power cut, and that may have been set from one end to the other.
         advance(by: .microseconds(2 * Self.longestClockStep) + .seconds(48 * 3600))
         noteLettingGo()

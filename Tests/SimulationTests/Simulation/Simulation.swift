@@ -1,9 +1,9 @@
-import Journal
 import Logging
 import NotifyTestSupport
 import Routing
 import Systemd
 
+@testable import Journal
 @testable import NotifyDaemon
 @testable import Routing
 
@@ -84,6 +84,10 @@ final class Simulation {
     let witness: Witness
     var daemon: Daemon?
     var life = Life()
+    /// Whether somebody has deleted the files.
+    var hasVanished = false
+    /// Whether the power goes when this life ends.
+    var isCutDue = false
     var configuration: Int
     var loaded: [Int]
     var longestOwnWindow = recoveryWindow
@@ -143,12 +147,11 @@ final class Simulation {
         witness.remembersOrigins = !setup.isTight
         witness.awaitTime = setup.limits.minimumAwait.microseconds
         self.trace = trace
-        disk.trace = trace
         disk.wall = { [unowned self] in wall }
         disk.onWrite = { [unowned self] in time += commitTime }
+        disk.journal = { [unowned self] in daemon?.storage.journal }
         disk.onFault = { [unowned witness] in witness.complain($0) }
         server.closesEarly = random.pick([0, 0, 2, 5])
-        disk.forgetPortion = random.pick([1, 3, ForgetQueue.portion])
         server.onEarlyClose = { [unowned self] id in
             incoming.append(.closed(id, reason: 2, server: server.name ?? ""))
         }
@@ -188,15 +191,19 @@ final class Simulation {
     func startDaemon() {
         life = Life()
         disk.life = life
+        isCutDue = false
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         let daemon = Daemon(
             configuration: Self.configurations[configuration], limits: limits, recoveryPortion: recoveryPortion,
-            storage: Storage(disk: disk, logger: logger, portion: journalPortion), link: self, host: self,
+            storage: Storage(disk: disk.directory(limits), logger: logger, portion: journalPortion), link: self,
+            host: self,
             logger: logger)
         self.daemon = daemon
         beginTurn()
         daemon.server.ownerIs(server.name)
         daemon.start()
+        guard !life.isOver else { return }
+        if let journal = daemon.storage.journal { witness.started(journal) }
         checkRestoredQuiet()
     }
 
@@ -204,10 +211,12 @@ final class Simulation {
     var isRecovering: Bool { daemon.map { $0.router.events.unrestored > 0 } ?? false }
 
     /// The daemon is gone, and with it all it had not done yet.
-    func bury() {
+    func bury(isPowerCut: Bool = false) {
         let isRecovering = isRecovering
+        let isDegraded = !(daemon?.storage.degradation.isEmpty ?? true)
         noteLettingGo()
         life.end()
+        disk.endLife(isPowerCut: isPowerCut)
         daemon = nil
         windowTimer = nil
         lifetimeTimer = nil
@@ -220,7 +229,7 @@ final class Simulation {
         incoming = []
         awaited = []
         server.forgetClosedEarly()
-        witness.daemonDied(isRecovering: isRecovering)
+        witness.daemonDied(isRecovering: isRecovering, isDegraded: isDegraded)
     }
 
     func beginTurn() {
@@ -258,7 +267,8 @@ final class Simulation {
         Configuration(
             routes: World.tables[index], banners: World.configurations[index].banners,
             screens: World.configurations[index].screens, policy: Policy(), schedules: schedules(index),
-            recoveryWindow: recoveryWindow, history: Retention(), logLevel: .critical, files: [])
+            recoveryWindow: recoveryWindow, history: Retention(age: .seconds(3650 * 24 * 3600)), logLevel: .critical,
+            files: [])
     }
 
     /// The wall clock starts on a Tuesday at 23:13:20.
@@ -401,7 +411,7 @@ final class Simulation {
     private func checkAwaited() {
         guard let daemon, knowsItsBanners(daemon) else { return }
         let awaited = Set(daemon.router.awaitedClaims.map(\.claim.origin))
-        let kept = Set(disk.contents.awaited.keys)
+        let kept = disk.contents.awaited
         if awaited != kept { witness.complain("awaited are \(awaited), and \(kept) on disk") }
     }
 

@@ -1,5 +1,5 @@
-import Journal
-
+@testable import Journal
+@testable import NotifyDaemon
 @testable import Routing
 
 /// What the world outside was told, over any number of the daemon's lives, and what it was promised by that.
@@ -22,7 +22,6 @@ final class Witness {
         /// Outcomes that were told while the journal could not be written.
         var onTrust = 0
         var replaced = 0
-        /// Replaced events that kept their place, because the new one could not be kept.
         /// Snoozes that were acknowledged.
         var snoozed = 0
         /// Names that were acknowledged as awaited, and events that came with such a name.
@@ -70,7 +69,8 @@ final class Witness {
     /// The events whose snooze was acknowledged. A disk that is broken may not have kept that.
     private var snoozed: Set<EventID> = []
     private var lastAnnounced = EventID(0)
-    /// The highest id that the present run has announced again.
+    /// What the present run has announced again, and the highest id of it.
+    private var replayed: Set<EventID> = []
     private var lastReplayed = EventID(0)
     /// The first event of each origin, as long as it has to be remembered.
     private var origins: [Origin: (id: EventID, until: Int64)] = [:]
@@ -86,6 +86,23 @@ final class Witness {
     /// Whether a run has had more banners up than it keeps in memory.
     var hasLetGo = false
 
+    /// The number of the journal, by which events without a name are named.
+    private var device = ""
+    /// What somebody asked to have deleted.
+    private var forgettable: [(topic: TopicPrefix, last: EventID)] = []
+    private var topics: [EventID: Topic] = [:]
+    /// What was decided when somebody deleted the files, and what was not.
+    private var deleted: Set<EventID> = []
+    private var inMemoryOnly: Set<EventID> = []
+    /// What digests may report, once each.
+    private var heldBack: Set<HeldBack> = []
+
+    /// An event that was held back. One that was snoozed may be held back again, by a later period with another digest.
+    private struct HeldBack: Hashable {
+        let event: EventID
+        let digest: EventID
+    }
+
     init(disk: SimulatedDisk, server: SimulatedServer) {
         self.disk = disk
         self.server = server
@@ -96,8 +113,13 @@ final class Witness {
         if complaint == nil { complaint = text }
     }
 
-    private func isForgotten(_ id: EventID) -> Bool { disk.contents.forgotten.contains(id) }
-    private func outcome(_ id: EventID) -> Outcome? { disk.contents.events[id]?.decision?.outcome }
+    /// Whether it was deleted because somebody asked for that.
+    func isForgotten(_ id: EventID) -> Bool {
+        if deleted.contains(id) { return true }
+        guard let topic = topics[id] ?? follower.events[id]?.topic else { return false }
+        return forgettable.contains { id <= $0.last && $0.topic.covers(topic) } && disk.event(id) == nil
+    }
+    private func outcome(_ id: EventID) -> Outcome? { disk.event(id)?.decision?.outcome }
 
     // MARK: What the daemon says
 
@@ -148,9 +170,12 @@ final class Witness {
         if isNamed, remembersOrigins, let first = origins[origin], first.id != id, moment < first.until {
             complain("a repeat of event \(first.id) became \(id)")
         }
-        if let event = disk.contents.events[id] {
+        let stored = disk.event(id)
+        // A repeat may name another topic.
+        topics[id] = stored?.topic ?? topics[id] ?? publication.topic
+        if let event = stored {
             acknowledged.append(id)
-            if event.body == publication.body { checkReplaced(by: event) }
+            if event.body == publication.body, event.collapse != nil { checkReplaced(by: event) }
             if isNamed { remember(id, origin, at: moment) }
             let isTheSame = event.body == publication.body || isNamed && event.origin == origin
             if !isTheSame { complain("\(publication.body) was given the id \(id) of \(event.body)") }
@@ -159,7 +184,7 @@ final class Witness {
             if isNamed { remember(id, origin, at: moment) }
         } else if isNamed && isForgotten(id) {
             remember(id, origin, at: moment)
-        } else if !(isNamed && (removals.contains(id) || disk.contents.removals.contains { $0.id == id })) {
+        } else if !(isNamed && (removals.contains(id) || disk.contents.removals.contains(id))) {
             // A removal may be on disk although the daemon died before it could say so to the first who asked.
             complain("event \(id) is acknowledged, and is not on disk")
         }
@@ -178,8 +203,8 @@ final class Witness {
             expect(.claimed, of: id, isDegraded)
         case .retracted:
             counts.retracted += 1
-            let isShown = asked.contains(id) || disk.contents.events[id].map(\.isOwnBanner) == true
-            if !isShown { complain("event \(id) is retracted, and its banner was never asked for") }
+            let isShown = asked.contains(id) || disk.event(id).map(\.isOwnBanner) == true
+            if !isShown, !isForgotten(id) { complain("event \(id) is retracted, and its banner was never asked for") }
             expect(.retracted, of: id, isDegraded)
         case .recorded: break
         case .awaited: complain("event \(id) is claimed by its id, and is awaited")
@@ -195,9 +220,9 @@ final class Witness {
             counts.awaited += 1
             // The event may have come in the same turn.
             let hasCome = disk.contents.events.values.contains {
-                ($0.globalName ?? disk.ownName(of: $0.id)) == claim.origin
+                ($0.globalName ?? ownName(of: $0.id)) == claim.origin
             }
-            if disk.contents.awaited[claim.origin] == nil, !hasCome {
+            if !disk.contents.awaited.contains(claim.origin), !hasCome {
                 complain("\(claim.origin) is awaited, and is not on disk")
             }
             awaited[claim.origin] = max(awaited[claim.origin] ?? 0, moment + awaitTime)
@@ -219,8 +244,8 @@ final class Witness {
 
     /// What was claimed before it came is announced as claimed.
     private func checkAwaited(_ event: Event, _ announcement: Announcement, at moment: Int64) {
-        let stored = disk.contents.events[event.id]
-        let name = stored?.globalName ?? disk.ownName(of: event.id)
+        let stored = disk.event(event.id)
+        let name = stored?.globalName ?? ownName(of: event.id)
         guard let until = awaited.removeValue(forKey: name), remembersAwaited, moment < until else { return }
         counts.come += 1
         accounts[event.id, default: Account()].wasAwaited = true
@@ -232,17 +257,21 @@ final class Witness {
     /// Every claim is kept with what its claimant was answered, and with its latency where a clock knows that.
     private func checkStep(_ id: EventID, by peer: String, _ verdict: Verdict, in boot: String) {
         if isForgotten(id) { return }
-        let event = disk.contents.events[id]
-        let hasLatency = event?.expires.boot == boot
+        let event = disk.event(id)
+        func isRight(hasLatency: Bool) -> Bool {
+            // One that was written again has the times of this boot, and may have come before it.
+            inMemoryOnly.contains(id) || hasLatency == (event?.expires.boot == boot)
+        }
         if let decision = event?.decision, decision.claimant == peer, decision.verdict == verdict,
-            (decision.latency != nil) == hasLatency
+            isRight(hasLatency: decision.latency != nil)
         {
             return
         }
-        let isKept = disk.contents.claims[id]?.contains {
-            $0.claimant == peer && $0.form == .claim && $0.verdict == verdict && ($0.latency != nil) == hasLatency
+        let isKept = disk.claims(on: id).contains {
+            $0.claimant == peer && $0.form == .claim && $0.verdict == verdict
+                && isRight(hasLatency: $0.latency != nil)
         }
-        if isKept != true { complain("\(peer) was answered \(verdict) about event \(id), and that is not kept") }
+        if !isKept { complain("\(peer) was answered \(verdict) about event \(id), and that is not kept") }
     }
 
     /// What was announced is on disk, or will be when the disk is well again.
@@ -250,7 +279,7 @@ final class Witness {
         let kept = self.outcome(id)
         if isForgotten(id) || kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
         // What comes back to be snoozed again may have yet another outcome in the same commit.
-        if wasSnoozed(id), !isDegraded, kept != nil, [.shown, .muted].contains(outcome) { return }
+        if !isDegraded, kept != nil, [.shown, .muted].contains(outcome), wasSnoozed(id) { return }
         guard isDegraded else {
             return complain(
                 "event \(id) is \(outcome) to the world, and \(kept.map(\.rawValue) ?? "undecided") on disk")
@@ -263,7 +292,8 @@ final class Witness {
         _ event: Event, _ announcement: Announcement, _ windowEnds: Instant?, _ turn: Duration
     ) {
         let id = event.id
-        if disk.contents.events[id] == nil { complain("event \(id) is announced, and is not on disk") }
+        topics[id] = event.topic
+        if disk.event(id) == nil { complain("event \(id) is announced, and is not on disk") }
         var account = accounts[id] ?? Account()
         let isNew = accounts[id].map { $0.wasAwaited && $0.heard.isEmpty } ?? true
         if event.topic == DigestTally.topic, !announcement.isReplayed { checkDigest(event) }
@@ -271,6 +301,7 @@ final class Witness {
             counts.replayed += 1
             if id < lastReplayed { counts.outOfTurn += 1 }
             lastReplayed = max(lastReplayed, id)
+            if !replayed.insert(id).inserted { complain("event \(id) is announced again a second time") }
             if !account.heard.isEmpty { complain("event \(id) is \(account.heard), and is announced again") }
             // What the turn took, to its last commit, is over when everybody hears of it.
             if event.route.wait == .anyone, let window = announcement.window, window + turn < Simulation.recoveryWindow
@@ -285,7 +316,10 @@ final class Witness {
         }
         account.windowEnds = windowEnds
         account.waitsForAnyone = event.route.wait == .anyone
-        if announcement.silence != nil { account.heard = [.silent] }
+        if announcement.silence != nil {
+            account.heard = [.silent]
+            disk.event(id).map(noteHeldBack)
+        }
         accounts[id] = account
     }
 
@@ -300,14 +334,14 @@ final class Witness {
 
     /// Whether its outcome may change although it was shown or muted.
     private func wasSnoozed(_ id: EventID) -> Bool {
-        snoozed.contains(id) || disk.contents.claims[id]?.contains { $0.form == .snooze } == true
+        snoozed.contains(id) || disk.claims(on: id).contains { $0.form == .snooze }
     }
 
     /// The event that took the place of another one is on disk.
     private func checkSuccessor(of id: EventID, _ outcome: Outcome, _ successor: EventID?) {
         guard outcome == .replaced else { return }
         counts.replaced += 1
-        guard let successor, disk.contents.events[successor] != nil || isForgotten(successor) else {
+        guard let successor, disk.event(successor) != nil || isForgotten(successor) else {
             return complain("event \(id) is replaced by an event that is not on disk")
         }
     }
@@ -326,20 +360,24 @@ final class Witness {
         }
         counts.digests += 1
         counts.toldByDigests += Int(count)
-        if counts.toldByDigests > disk.heldBack.count {
-            complain("digests report \(counts.toldByDigests) events, and \(disk.heldBack.count) were held back")
+        disk.contents.events.values.forEach(noteHeldBack)
+        if counts.toldByDigests > heldBack.count {
+            complain("digests report \(counts.toldByDigests) events, and \(heldBack.count) were held back")
         }
     }
 
     private func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
         var account = accounts[id] ?? Account()
         // A snoozed event comes back with another outcome, or with the same again.
-        if wasSnoozed(id), let last = account.heard.last,
-            last == .muted || last == .shown && !Self.followsShown(outcome)
+        if let last = account.heard.last, last == .muted || last == .shown && !Self.followsShown(outcome),
+            wasSnoozed(id)
         {
             account.heard.removeLast()
         }
         account.heard.append(outcome)
+        // What is decided before the files are begun afresh is not written again.
+        if isDegraded, inMemoryOnly.remove(id) != nil { deleted.insert(id) }
+        if outcome == .muted { disk.event(id).map(noteHeldBack) }
         if outcome == .claimed { account.isClaimed = true }
         accounts[id] = account
         // That it was shown may have been left unsaid by a daemon that died.
@@ -360,21 +398,23 @@ final class Witness {
             guard let account = accounts[id] else {
                 // A daemon that died may have kept that it was muted, and not have announced it. Then somebody snoozed
                 // it.
-                if counts.deaths > 0, wasSnoozed(id), disk.contents.events[id] != nil { continue }
+                if counts.deaths > 0, wasSnoozed(id), disk.event(id) != nil { continue }
                 return complain("a banner for event \(id), of which nobody has heard")
             }
             // A commit that failed may be on the disk: that an event is replaced by one that was refused is taken back
             // later.
-            let isRefused = disk.contents.events[id]?.decision?.successor.map { accounts[$0] == nil } ?? false
+            let isRefused = disk.event(id)?.decision?.successor.map { accounts[$0] == nil } ?? false
             let kept = isRefused ? nil : outcome(id)
             if account.wasAwaited { complain("a banner for event \(id), which was claimed before it came") }
             // An update without a new event: another one was withdrawn or replaced.
             let wasShown = kept == .shown || account.heard.first == .shown
             if request.replaces != nil, !carried.contains(id), wasShown { continue }
-            if isForgotten(id) { complain("a banner for event \(id), which is forgotten") }
+            if isForgotten(id), !deleted.union(inMemoryOnly).contains(id) {
+                complain("a banner for event \(id), which is forgotten")
+            }
             // Where the disk is broken, it may not have kept that the event was shown or muted before.
             let before = kept ?? account.heard.last
-            if wasSnoozed(id), before == .shown || before == .muted { continue }
+            if before == .shown || before == .muted, wasSnoozed(id) { continue }
             if kept != nil { complain("a banner for event \(id), which is \(kept!)") }
             if !account.heard.isEmpty { complain("a banner for event \(id), which is \(account.heard) to the world") }
             if account.isClaimed { complain("a banner for event \(id), which was claimed in time") }
@@ -396,13 +436,53 @@ final class Witness {
         if attempts[origin] == nil { attempts[origin] = moment }
     }
 
-    func daemonDied(isRecovering: Bool) {
+    /// The daemon has been started, perhaps after a power cut.
+    func started(_ journal: Journal) {
+        device = journal.seed ?? device
+        if journal.damagedRows > 0 || journal.setAside != nil { complain("the journal is damaged after a start") }
+        guard journal.isOpen, !acknowledged.isEmpty else { return }
+        for id in acknowledged where disk.event(id) == nil && !isForgotten(id) {
+            complain("event \(id) was acknowledged, and is not there after a start")
+        }
+        disk.contents.events.values.forEach(noteHeldBack)
+    }
+
+    /// Somebody asks to have the decided events at or below a topic deleted.
+    func mayForget(_ topic: TopicPrefix, upTo last: EventID) {
+        forgettable.append((topic, last))
+        // Nobody may have heard of an event of a daemon that died.
+        for (id, event) in disk.contents.events { topics[id] = event.topic }
+    }
+
+    private func noteHeldBack(_ event: StoredEvent) {
+        guard let digest = event.decision?.cause.flatMap({ MuteCause($0) })?.digest else { return }
+        heldBack.insert(HeldBack(event: event.id, digest: digest))
+    }
+
+    /// The name of an event without source and event-id.
+    private func ownName(of id: EventID) -> Origin { Origin(source: "notifyd:\(device)", eventID: "\(id)") }
+
+    /// The files are deleted while the daemon runs: it goes on with what is in memory.
+    func filesVanish(keeping undecided: [EventID]) {
+        inMemoryOnly = Set(undecided)
+        deleted.formUnion((disk.contents.ids + origins.values.map(\.id)).filter { !inMemoryOnly.contains($0) })
+        follower = Follower()
+    }
+
+    func daemonDied(isRecovering: Bool, isDegraded: Bool) {
+        // It had no time to write them again.
+        if isDegraded { deleted.formUnion(inMemoryOnly) }
+        inMemoryOnly = []
+        origins = origins.filter { !deleted.contains($0.value.id) }
         counts.deaths += 1
         if isRecovering { counts.endsOfRecovery += 1 }
         lastReplayed = EventID(0)
+        replayed = []
         // What the daemon kept of an event before it died, it need not have said.
-        for event in disk.contents.events.values where event.decision != nil {
-            awaited[event.globalName ?? disk.ownName(of: event.id)] = nil
+        if !awaited.isEmpty {
+            for event in disk.contents.events.values where event.decision != nil {
+                awaited[event.globalName ?? ownName(of: event.id)] = nil
+            }
         }
         for id in accounts.keys {
             accounts[id]!.windowEnds = nil
@@ -424,7 +504,7 @@ final class Witness {
     private func knownEvents(of banner: SimulatedServer.Banner, _ life: Life) -> [EventID] {
         if banner.knownTo === life { return banner.events }
         guard let first = disk.contents.banners[banner.id.rawValue]?.first else { return [] }
-        return banner.events.filter { disk.contents.events[$0]?.decision?.shownWith == first }
+        return banner.events.filter { disk.event($0)?.decision?.shownWith == first }
     }
 
     /// The journal knows the banners that the router knows, while nothing is still to be written.
@@ -432,6 +512,7 @@ final class Witness {
         let kept = disk.contents.banners
         for (id, key) in router.banners.keys where kept[id.rawValue]?.first != router.banners[key]?.first {
             let (first, stored) = (router.banners[key]?.first, kept[id.rawValue]?.first)
+            if let first, deleted.contains(first) { continue }
             complain(
                 "banner \(id) of \(key) begins with \(String(describing: first)), on disk with \(String(describing: stored))"
             )
@@ -462,6 +543,12 @@ final class Witness {
         if case .start = change.content { counts.starts += 1 }
         if case .event(let event) = change.content, event.decision?.cause == Silence.newerValue.rawValue {
             counts.outdated += 1
+        }
+        if case .outcome(let event) = change.content, let new = event.decision?.outcome,
+            let old = follower.outcomes[event.id], old != new, old != .shown || !Self.followsShown(new),
+            !wasSnoozed(event.id)
+        {
+            complain("event \(event.id) was \(old) and is \(new)")
         }
         if let complaint = follower.take(change) { complain(complaint) }
     }
@@ -533,7 +620,7 @@ final class Witness {
 
     /// - Parameter life: the last run of the daemon, in which whatever had been shown was claimed.
     func checkEnd(_ life: Life) {
-        for id in acknowledged where disk.contents.events[id] == nil && !isForgotten(id) {
+        for id in acknowledged where disk.event(id) == nil && !isForgotten(id) {
             complain("event \(id) was acknowledged, and is lost")
         }
         for id in disk.contents.ids {

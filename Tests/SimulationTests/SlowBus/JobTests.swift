@@ -61,21 +61,27 @@ struct JobTests {
 
     @Test func memoryIsGivenBackOnceThereIsLittleToDo() {
         let bus = SlowBus()
+        var now: Instant { bus.machine.now.instant }
+        /// The journal has work to do as well.
+        func rest(until end: Instant = Instant(microseconds: .max)) {
+            while let timer = bus.machine.jobTimer, timer <= end { bus.takeAll() }
+        }
         // After the start.
-        bus.takeAll()
-        #expect(bus.machine.releases == 1 && bus.machine.jobTimer == nil)
+        rest()
+        #expect(bus.machine.releases == 1)
+        var began = now
         bus.publish(title: "", body: "")
         bus.endTurn()
-        #expect(bus.machine.jobTimer == bus.machine.now.instant + MemoryRelease.interval)
-        bus.takeAll()
-        #expect(bus.machine.releases == 2 && bus.machine.jobTimer == nil)
+        rest()
+        #expect(bus.machine.releases == 2 && now == began + MemoryRelease.interval)
+        began = now
         for _ in 1...MemoryRelease.busy {
             bus.publish(title: "", body: "")
             bus.endTurn()
         }
-        bus.takeAll()
+        rest(until: began + MemoryRelease.interval)
         #expect(bus.machine.releases == 2)
-        bus.takeAll()
-        #expect(bus.machine.releases == 3 && bus.machine.jobTimer == nil)
+        rest()
+        #expect(bus.machine.releases == 3 && now == began + MemoryRelease.interval + MemoryRelease.interval)
     }
 }

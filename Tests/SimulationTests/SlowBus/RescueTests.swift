@@ -83,10 +83,10 @@ struct RescueTests {
         #expect(rescues == [])
     }
 
-    @Test func aFullDiskDelaysIt() {
+    @Test func aDiskThatCannotBeWrittenDelaysIt() {
         publish(post)
         sessionIsIdle()
-        bus.disk.condition = .full(room: 0)
+        bus.disk.condition = .readOnly
         userIsBack()
         #expect(rescues == [])
         bus.disk.condition = .well

@@ -1,8 +1,10 @@
-import Journal
 import Logging
+import NotifyTestSupport
 import Routing
 import Systemd
+import Testing
 
+@testable import Journal
 @testable import NotifyDaemon
 
 /// A daemon on a bus that takes nothing until it is told to: what is sent to it stays queued, and is counted.
@@ -20,12 +22,17 @@ final class SlowBus {
         isRestoring: Bool = false, limits: Limits = Limits(),
         configuration: Configuration = Simulation.configurations[0], _ prepare: (SimulatedDisk) -> Void = { _ in }
     ) {
+        machine.disk.files.segmentBytes = 128 << 10
+        machine.disk.wall = { [weak machine] in machine?.wall ?? 0 }
+        machine.disk.onFault = { Issue.record("\($0)") }
         prepare(machine.disk)
         let logger = Logger(label: "slow bus") { _ in SwiftLogNoOpLogHandler() }
         daemon = Daemon(
             configuration: configuration, limits: limits,
             recoveryPortion: isRestoring ? 1 : Recovery.usualPortion,
-            storage: Storage(disk: machine.disk, logger: logger), link: machine, host: machine, logger: logger)
+            storage: Storage(disk: machine.disk.directory(limits), logger: logger), link: machine, host: machine,
+            logger: logger)
+        machine.disk.journal = { [weak daemon] in daemon?.storage.journal }
         machine.holdsCapabilities = isRestoring
         if isRestoring { daemon.server.ownerIs(Self.server) }
         daemon.start()
@@ -69,17 +76,13 @@ final class SlowBus {
     }
 
     /// Has the journal keep events that were muted.
-    func keepMuted(_ count: Int) {
-        for number in 1...count {
-            disk.keep(UInt64(number), World.topics[number % 3], StoredDecision(outcome: .muted, resolved: 0))
-        }
-    }
+    func keepMuted(_ count: Int) { disk.keepMuted(count) }
 
     /// Has the journal keep a banner of two events, which the server has given another number with the second one.
     func keepRenumberedBanner(_ old: UInt32, _ new: UInt32) {
         disk.keepShown(1, World.topics[0], in: old, of: 1)
         disk.keepShown(2, World.topics[0], in: new, of: 1)
-        disk.contents.banners[old] = nil
+        disk.keep([.bannerGone(old)])
     }
 
     func markRead(_ topic: TopicPrefix) {
@@ -200,19 +203,29 @@ extension SimulatedDisk {
         decision.banner = number
         decision.server = SlowBus.server
         decision.shownWith = EventID(first)
-        keep(id, topic, decision)
-        contents.banners[number] = StoredBanner(
+        keep([.accepted(event(id, topic)), .decided(EventID(id), decision)])
+        let banner = StoredBanner(
             number: number, server: "bus \(SlowBus.server)", first: EventID(first), isSummary: false)
+        keep([.bannerUp(banner)])
     }
 
-    fileprivate func keep(_ id: UInt64, _ topic: Topic, _ decision: StoredDecision) {
-        var event = StoredEvent(
+    func keepMuted(_ count: Int) {
+        keep(
+            (1...count).flatMap { number in
+                let decision = StoredDecision(outcome: .muted, resolved: 0)
+                return [
+                    Record.accepted(event(UInt64(number), World.topics[number % 3])),
+                    .decided(EventID(UInt64(number)), decision),
+                ]
+            })
+    }
+
+    /// An event of an earlier run.
+    func event(_ id: UInt64, _ topic: Topic) -> StoredEvent {
+        StoredEvent(
             id: EventID(id), topic: topic, title: "", body: "", fields: [], published: 0, sender: ":1.1",
             origin: Origin(), urgency: nil, retained: false, route: "", key: "", window: 0, accepted: 0,
-            expires: Expiry(wall: 0, uptime: 0, boot: ""))
-        event.decision = decision
-        contents.events[event.id] = event
-        contents.ids.append(event.id)
+            expires: Expiry(wall: .max / 2, uptime: 0, boot: ""))
     }
 }
 

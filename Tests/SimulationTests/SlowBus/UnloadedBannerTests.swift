@@ -1,4 +1,5 @@
 import Journal
+import NotifyTestSupport
 import Routing
 import Testing
 
@@ -93,13 +94,13 @@ struct UnloadedBannerTests {
 
     @Test func aReadThatFailsHalfwayLosesNone() {
         var reads = 0
-        bus.disk.onRead = { [disk = bus.disk] in
-            reads += 1
-            if reads == 2 { disk.condition = .broken }
+        bus.disk.condition = .well
+        bus.disk.otherFault = { call in
+            if call == .read { reads += 1 }
+            return call == .read && reads > 1 ? .inputOutput : nil
         }
         #expect(throws: Refusal.self) { try bus.daemon.restoreBanners() }
-        bus.disk.onRead = {}
-        bus.disk.condition = .well
+        bus.disk.otherFault = { _ in nil }
         bus.endTurn()
         bus.takeAll()
         #expect(known == [1, 2, 3])

@@ -14,11 +14,17 @@ package protocol LogDisk: AnyObject {
     func isInPlace(_ file: any LogFile, as name: String) -> Bool
     /// A random number.
     func random() -> UInt32
+    /// The size of a segment of the log: less on a small disk.
+    var segmentBytes: Int { get }
+    /// The bytes that are free on it; `nil` if unknown.
+    var freeSpace: Int? { get }
 }
 
 extension LogDisk {
     /// Nobody else has a disk that is made up.
     package func isInPlace(_ file: any LogFile, as name: String) -> Bool { true }
+    package var segmentBytes: Int { Journal.usualSegment }
+    package var freeSpace: Int? { nil }
 }
 
 package enum LogFilePurpose {
@@ -107,6 +113,23 @@ package final class DirectoryDisk: LogDisk {
     }
 
     package func random() -> UInt32 { .random(in: .min ... .max) }
+
+    package var segmentBytes: Int {
+        guard let space, let size = Self.bytes(UInt64(space.f_blocks), of: space) else { return Journal.usualSegment }
+        return min(Journal.usualSegment, max(128 << 10, size / 16))
+    }
+
+    package var freeSpace: Int? { space.flatMap { Self.bytes(UInt64($0.f_bavail), of: $0) } }
+
+    private var space: statvfs? {
+        var space = statvfs()
+        return statvfs(directory, &space) == 0 && space.f_blocks > 0 ? space : nil
+    }
+
+    private static func bytes(_ blocks: UInt64, of space: statvfs) -> Int? {
+        let (bytes, overflow) = blocks.multipliedReportingOverflow(by: UInt64(space.f_frsize))
+        return overflow ? .max : Int(clamping: bytes)
+    }
 }
 
 private final class OpenFile: LogFile {

@@ -127,7 +127,7 @@ final class Recovery: Job {
 
     /// The undecided event that takes the place of the first one of a banner.
     private static func successor(
-        of banner: StoredBanner, in journal: any EventStore
+        of banner: StoredBanner, in journal: Journal
     ) throws(JournalError) -> StoredEvent? {
         guard let first = try journal.event(banner.first), first.decision?.outcome == .replaced,
             let collapse = first.collapse,

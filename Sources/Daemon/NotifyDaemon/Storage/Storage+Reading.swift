@@ -16,7 +16,7 @@ extension Storage {
     }
 
     /// - Throws: `Refusal.storageUnavailable`.
-    func read<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
+    func read<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
         guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
         defer { if let error = journal.indexFailure { say(error) } }
         do throws(JournalError) {

@@ -31,9 +31,9 @@ final class Storage {
         didSet { if retention != oldValue { sinceExpiry = Self.expiryInterval } }
     }
 
-    let disk: any Disk
+    let disk: StateDirectory
     private let logger: Logger
-    private(set) var journal: (any EventStore)?
+    private(set) var journal: Journal?
     private let portion: Int
     private var pending: [Record] = []
     /// About the bytes of these.
@@ -58,7 +58,7 @@ final class Storage {
     /// Opens the journal. If that fails, the daemon runs degraded.
     ///
     /// - Parameter portion: records of one transaction.
-    init(disk: any Disk, logger: Logger, portion: Int = usualPortion) {
+    init(disk: StateDirectory, logger: Logger, portion: Int = usualPortion) {
         self.disk = disk
         self.portion = portion
         self.logger = logger
@@ -266,7 +266,7 @@ final class Storage {
 
     /// Rewrites events that the file has lost.
     private func rewrite(
-        _ missing: [EventID], as event: (EventID) -> StoredEvent?, in journal: any EventStore
+        _ missing: [EventID], as event: (EventID) -> StoredEvent?, in journal: Journal
     ) throws(JournalError) {
         var entries: [Record] = []
         var bytes = 0
@@ -289,7 +289,7 @@ final class Storage {
     /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no
     /// banner may appear for them again. Their outcomes are lost, and they count as read.
     private func settle(
-        _ undecided: Set<EventID>, in journal: any EventStore, at clock: WallClock
+        _ undecided: Set<EventID>, in journal: Journal, at clock: WallClock
     ) throws(JournalError) {
         let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
@@ -323,7 +323,7 @@ final class Storage {
         say(.gone("its files were deleted, moved or replaced while notifyd had them open"))
     }
 
-    private func abandon(_ journal: any EventStore) {
+    private func abandon(_ journal: Journal) {
         isLost = true
         journal.abandon()
     }
@@ -402,7 +402,7 @@ final class Storage {
     }
 
     /// - Throws: `Refusal.storageUnavailable`; the journal is then opened again at the next retry.
-    private func write<Result>(_ body: (any EventStore) throws(JournalError) -> Result) throws(Refusal) -> Result {
+    private func write<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
         guard let journal, journal.canDelete else { throw .storageUnavailable(degradation) }
         do throws(JournalError) {
             return try body(journal)
