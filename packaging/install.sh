@@ -88,27 +88,65 @@ manager() {
     [ -z "$root" ] && [ $mine = yes ] && command -v systemctl > /dev/null && systemctl --user "$@" > /dev/null 2>&1
 }
 
-# remove [KEEP]: removes what is installed there, but for the files that KEEP lists. The list has files and, with a "/" at their
-# end, the folders that were made for them.
+# remove [KEEP]: removes the files that are installed there, but for those that KEEP lists. The list has files and, with a "/" at
+# their end, the folders that were made for them.
 remove() {
     [ -e "$root$list" ] || return 0
-    LC_ALL=C sort -r "$root$list" | grep -v -x -F -f "${1:-/dev/null}" | while read -r path; do
-        case $path in
-            # The files in it are gone by now. One that has something else in it stays.
-            */) rmdir "$root$path" 2> /dev/null || true ;;
-            *) rm -f "$root$path" ;;
-        esac
+    LC_ALL=C grep -v '/$' "$root$list" | LC_ALL=C grep -v -x -F -f "${1:-/dev/null}" | while read -r path; do
+        # The second is there if an installation was stopped. The list goes last.
+        [ "$path" = "$list" ] || rm -f "$root$path" "$root$path.new" || true
     done
+}
+
+# still WHAT: says what could not be done.
+done=yes
+still() {
+    printf 'install.sh: %s\n' "$1" >&2
+    done=no
 }
 
 if [ $action = uninstall ]; then
     [ -e "$root$list" ] || fail "nothing is installed in $prefix: there is no $list"
-    # What "notifyctl setup" has written: lines in files of the user, units, files for browsers.
-    [ -n "$root" ] || [ $mine = no ] || "$prefix/bin/notifyctl" setup --remove 2> /dev/null || true
-    manager disable --now notifyd notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush || true
+    if [ -z "$root" ] && [ $mine = yes ]; then
+        # What "notifyctl setup" has written: lines in files of the user, units, files for browsers.
+        if [ -x "$prefix/bin/notifyctl" ]; then
+            "$prefix/bin/notifyctl" setup --remove || still 'not all that notifyctl setup has written was taken back; see above'
+        fi
+        # Another notifyd may have units of the same names.
+        for unit in notifyd notifyd-desktop notifyd-focus notifyd-mqtt notifyd-ntfy notifyd-unifiedpush; do
+            case $(systemctl --user show --property=ExecStart --value "$unit" 2> /dev/null || true) in
+                *"path=$prefix/bin/$unit "*) manager disable --now "$unit" || still "$unit.service cannot be stopped and disabled" ;;
+            esac
+            # Without a service manager the links are still there.
+            for link in "${XDG_CONFIG_HOME:-$home/.config}"/systemd/user/*.wants/"$unit.service"; do
+                case $(readlink "$link" || true) in "$prefix"/*) rm -f "$link" || still "$link is left" ;; esac
+            done
+        done
+    fi
+    if [ -z "$root" ]; then
+        for process in /proc/[0-9]*; do
+            program=$(readlink "$process/exe" 2> /dev/null || true)
+            case $program in
+                "$prefix"/bin/notifyd*) still "${program##*/} still runs; end it: kill ${process#/proc/}" ;;
+            esac
+        done
+    fi
     remove
+    left=$(LC_ALL=C grep -v '/$' "$root$list" | while read -r path; do
+        [ "$path" = "$list" ] || [ ! -e "$root$path" ] || printf ' %s' "$path"
+    done)
+    [ -z "$left" ] || fail "this cannot be removed; mend what is said above, and try again:$left"
+    folders=$(LC_ALL=C sort -r "$root$list" | LC_ALL=C grep '/$' || true)
+    rm -f "$root$list" "$root$list.new"
+    # The files in them are gone by now. One that has something else in it stays.
+    printf '%s\n' "$folders" | while read -r path; do [ -z "$path" ] || rmdir "$root$path" 2> /dev/null || true; done
     manager daemon-reload || true
-    echo "Removed from $prefix. Your events, settings and keys are still in ~/.local/state/notifyd and ~/.config/notifyd."
+    kept=''
+    for folder in "${XDG_STATE_HOME:-$home/.local/state}/notifyd" "${XDG_CONFIG_HOME:-$home/.config}/notifyd"; do
+        [ ! -e "$folder" ] || kept="$kept $folder"
+    done
+    if [ $done = no ]; then fail "the files in $prefix are removed, and what is said above is left"; fi
+    echo "Removed from $prefix.${kept:+ Your events, settings and keys are still in$kept.}"
     exit
 fi
 
@@ -143,16 +181,17 @@ fi
 # --- the files
 
 new=$(mktemp)
-trap 'rm -f "$new"' EXIT
-make_folder() {
+trap 'rm -f "$new" "$new.files"' EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+# note_folder FOLDER: lists those that have to be made.
+note_folder() {
     [ -n "$1" ] && [ ! -d "$root$1" ] || return 0
-    make_folder "${1%/*}"
-    mkdir "$root$1"
+    note_folder "${1%/*}"
     printf '%s/\n' "$1" >> "$new"
 }
-[ -z "$root" ] || mkdir -p "$root"
 # Folders that an older version has made are still to be removed with this one.
-[ ! -e "$root$list" ] || grep '/$' "$root$list" >> "$new" || true
+[ ! -e "$root$list" ] || LC_ALL=C grep '/$' "$root$list" >> "$new" || true
 
 # Where the kernel gives users no namespaces, units that want them do not start. notifyctl doctor says which sandbox is left.
 namespaces=yes
@@ -162,35 +201,54 @@ if [ -z "$root" ]; then
     done
 fi
 
-put() {
+# place FILE: where it goes; nothing if it is not for here.
+place() {
     case $1 in
         lib/systemd/catalog/*) [ $mine = no ] || return 0 ;;
         */namespaces.conf) [ $namespaces = yes ] || return 0 ;;
     esac
-    to=$1
-    [ $mine = no ] || to=$(printf '%s\n' "$1" | sed 's|^lib/systemd/user/|share/systemd/user/|')
-    to=$prefix/$to
-    make_folder "${to%/*}"
+    case $mine$1 in
+        yeslib/systemd/user/*) printf '%s\n' "$prefix/share/${1#lib/}" ;;
+        *) printf '%s\n' "$prefix/$1" ;;
+    esac
+}
+put() {
+    mkdir -p "$root${2%/*}"
     # A program that runs cannot be written, but another can take its place.
     case $1 in
         lib/systemd/user/* | share/dbus-1/services/*)
             sed -e "s|/usr/bin/notifyd|$prefix/bin/notifyd|" -e "s|/usr/share/doc/notifyd|$prefix/share/doc/notifyd|" \
-                "$tree/$1" > "$root$to.new"
+                "$tree/$1" > "$root$2.new"
             ;;
-        *) cp "$tree/$1" "$root$to.new" ;;
+        *) cp "$tree/$1" "$root$2.new" ;;
     esac
-    if [ -x "$tree/$1" ]; then chmod 755 "$root$to.new"; else chmod 644 "$root$to.new"; fi
-    mv -f "$root$to.new" "$root$to"
-    printf '%s\n' "$to" >> "$new"
+    if [ -x "$tree/$1" ]; then chmod 755 "$root$2.new"; else chmod 644 "$root$2.new"; fi
+    mv -f "$root$2.new" "$root$2"
 }
 umask 022
-(cd "$tree" && find . -type f) | sed 's|^\./||' | sort > "$new.files"
-trap 'rm -f "$new" "$new.files"' EXIT
-while read -r file; do put "$file"; done < "$new.files"
+(cd "$tree" && find . -type f) | sed 's|^\./||' | sort | while read -r file; do
+    to=$(place "$file")
+    [ -z "$to" ] || printf '%s %s\n' "$to" "$file"
+done > "$new.files"
+while read -r to file; do
+    note_folder "${to%/*}"
+    printf '%s\n' "$to" >> "$new"
+done < "$new.files"
+note_folder "${list%/*}"
+printf '%s\n' "${list%/*}/install.sh" "$list" >> "$new"
+if [ -z "$root" ]; then
+    # Before the first file, so that what an interruption leaves can be removed; with what an older version has installed.
+    mkdir -p "${list%/*}"
+    { cat "$new" && if [ -e "$list" ]; then cat "$list"; fi; } | LC_ALL=C sort -u > "$list.new"
+    mv -f "$list.new" "$list"
+    # shellcheck disable=SC2154 # it is assigned in the trap
+    trap 'status=$?; rm -f "$new" "$new.files"; [ $status = 0 ] || printf "install.sh: %s\n" \
+        "it was not installed as a whole; run it again, or remove it: sh $here/install.sh --prefix $prefix --uninstall" >&2' EXIT
+fi
+while read -r to file; do put "$file" "$to"; done < "$new.files"
 [ -z "$root" ] || exit 0
 # This script can remove all of it, also when the archive is gone.
-cp "$here/install.sh" "${list%/*}/install.sh"
-printf '%s\n' "${list%/*}/install.sh" "$list" >> "$new"
+if [ "$here" != "${list%/*}" ]; then cp "$here/install.sh" "${list%/*}/install.sh"; fi
 # What an older version had installed and this one has not.
 remove "$new"
 LC_ALL=C sort -u "$new" > "$list.new"
@@ -209,6 +267,7 @@ if manager daemon-reload; then
     # The bus does not watch a folder that is new.
     manager reload dbus || true
     echo "Start it: systemctl --user enable --now notifyd && $prefix/bin/notifyctl setup"
+    echo "After an update: systemctl --user try-restart 'notifyd*'"
 else
     echo 'Start it, in your session: systemctl --user daemon-reload && systemctl --user enable --now notifyd'
     echo "Then: $prefix/bin/notifyctl setup"

@@ -43,12 +43,56 @@ ok "a newer version takes the place of an older one"
 echo mine > "$HOME/.bashrc"
 SHELL=/bin/bash "$HOME/.local/bin/notifyctl" setup path shell --yes > "$T/setup.log" 2>&1 || fail "it cannot be set up"
 grep -q "$HOME/.local/bin/notifyctl shell init bash" "$HOME/.bashrc" || fail "setup writes no line into .bashrc"
+set_up=$(cat "$HOME/.bashrc" "$XDG_CONFIG_HOME"/environment.d/*)
+install_sh --prefix "$HOME/opt/n" || fail "a second copy cannot be installed"
+sh "$HOME/opt/n/share/notifyd/install.sh" --prefix "$HOME/opt/n" --uninstall > "$T/install.log" 2>&1 ||
+    fail "a second copy cannot be removed"
+equal "a second copy takes nothing of the first with it" "$set_up" "$(cat "$HOME/.bashrc" "$XDG_CONFIG_HOME"/environment.d/*)"
+[ ! -e "$HOME/opt" ] || fail "something is left of the second copy"
+
 echo mine > "$HOME/.local/bin/mine"
 sh "$HOME/.local/share/notifyd/install.sh" --user --uninstall > "$T/install.log" 2>&1 || fail "it cannot be removed"
 equal "all of it is removed, and nothing else" "$HOME/.local/bin/mine" "$(find "$HOME/.local" -type f)"
 equal "and all that setup has written" "mine" "$(cat "$HOME/.bashrc" "$XDG_CONFIG_HOME"/environment.d/* 2> /dev/null)"
 [ ! -d "$HOME/.local/share" ] || fail "folders that were made for it are left"
 rm "$HOME/.local/bin/mine"
+
+# --- what cannot be removed is said
+
+# uninstall TEXT: fails, says it, and leaves no program.
+uninstall_says() {
+    status=0
+    install_sh --user --uninstall || status=$?
+    [ "$status" -ne 0 ] || fail "install.sh --uninstall says that it has removed all"
+    grep -q "$1" "$T/install.log" || fail "it does not say: $1"
+    [ ! -e "$HOME/.local/bin/notifyctl" ] && [ ! -e "$HOME/.local/share/notifyd" ] || fail "programs are left"
+}
+install_sh --user || fail "it cannot be installed again"
+SHELL=/bin/bash "$HOME/.local/bin/notifyctl" setup shell --yes > "$T/setup.log" 2>&1 || fail "it cannot be set up"
+sed -i 's/^\[/A=1; [/' "$HOME/.bashrc"
+uninstall_says 'was edited, and was left alone'
+echo mine > "$HOME/.bashrc"
+ok "a line that was edited is named"
+install_sh --user || fail "it cannot be installed again"
+cp /bin/sleep "$HOME/.local/bin/notifyd-focus"
+background "$T/focus.log" "$HOME/.local/bin/notifyd-focus" 600
+# Until it has begun, it is this shell.
+for _ in $(seq 100); do [ "$(readlink "/proc/$!/exe")" != "$HOME/.local/bin/notifyd-focus" ] || break; sleep 0.1; done
+uninstall_says "notifyd-focus still runs; end it: kill $!"
+stop $!
+ok "a program that runs is named"
+
+# --- stopped in the middle
+
+mkdir "$T/full"
+printf '#!/bin/sh\ncase $1 in */notifyd-ntfy) echo "no room" >&2; exit 1 ;; esac\nexec /bin/cp "$@"\n' > "$T/full/cp"
+chmod 755 "$T/full/cp"
+status=0
+PATH=$T/full:$PATH install_sh --user || status=$?
+[ "$status" -ne 0 ] && grep -q 'not installed as a whole; run it again, or remove it' "$T/install.log" ||
+    fail "an installation that was stopped does not say so"
+install_sh --user --uninstall || fail "an installation that was stopped cannot be removed"
+equal "one that was stopped is removed as a whole" '' "$(find "$HOME/.local" -type f)"
 
 status=0
 install_sh --prefix there || status=$?
