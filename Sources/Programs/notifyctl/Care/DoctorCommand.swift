@@ -72,7 +72,7 @@ struct Diagnosis {
         let unitProcess: Int? = service["MainPID"]?.integer()
         if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
 
-        router.unitHasFailed = unit.activeState == "failed"
+        router.unitHasFailed = unit.isFailing
         router.unitIsUnusable = unit.hasManager && !["loaded", ""].contains(unit.loadState)
 
         var sandbox = SandboxCheck(hasManager: unit.hasManager)
@@ -103,7 +103,8 @@ struct Diagnosis {
         var journal = journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service)
         journal.problem = told.first { $0.check == JournalCheck.check }
 
-        return router.findings + [unit.finding] + [sandbox.finding].compactMap { $0 } + [server.finding]
+        let programs = router.findings + RunningProgram.all().compactMap(\.finding) + [unit.finding]
+        return programs + [sandbox.finding].compactMap { $0 } + [server.finding]
             + told.filter { $0.check != JournalCheck.check } + (await query.diagnosis(.desktop))
             + journal.findings + bridges.findings
             + link.findings

@@ -28,7 +28,7 @@ struct FocusCheck {
             ]
         }
         guard isThere else {
-            guard rules != nil else { return [] }
+            guard rules != nil || unit?.hasFailed == true else { return [] }
             return [absence]
         }
         guard let info else {
@@ -45,7 +45,7 @@ struct FocusCheck {
 
     /// Why it does not run.
     private var absence: Finding {
-        let state = "there are rules for windows, but notifyd-focus does not run"
+        let state = (rules == nil ? "" : "there are rules for windows, but ") + "notifyd-focus does not run"
         guard let unit, unit.isEnabled || unit.hasFailed else {
             return .warning(Self.check, state, "Start it: systemctl --user enable --now notifyd-focus")
         }
@@ -103,7 +103,8 @@ struct FocusUnit {
         guard await query.managerEnvironment() != nil else { return nil }
         var unit = FocusUnit()
         unit.isEnabled = await query.isEnabled("notifyd-focus.service")
-        unit.hasFailed = await query.unit("notifyd-focus.service").text("ActiveState") == "failed"
+        let state = await query.unit("notifyd-focus.service")
+        unit.hasFailed = state.text("ActiveState") == "failed" || state.text("SubState") == "auto-restart"
         unit.isSessionActive = await query.unit("graphical-session.target").text("ActiveState") == "active"
         return unit
     }

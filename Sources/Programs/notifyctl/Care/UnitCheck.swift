@@ -26,6 +26,11 @@ struct UnitCheck {
     private static let check = "unit"
     private static let reload = "systemctl --user daemon-reload"
 
+    /// Whether it has failed, or does again and again.
+    var isFailing: Bool {
+        activeState == "failed" || activeState == "activating" && restarts > 0 && !["", "success"].contains(result)
+    }
+
     var finding: Finding {
         guard hasManager else { return .ok(Self.check, "no service manager on this bus: nothing watches over notifyd") }
         switch loadState {
@@ -40,7 +45,7 @@ struct UnitCheck {
             return .problem(
                 Self.check, "it cannot be read (\(loadState))", "systemctl --user status notifyd says what is wrong.")
         }
-        if activeState == "failed" { return failure }
+        if isFailing { return failure }
         if needsReload {
             return .warning(Self.check, "\(fragment) has changed since it was read", "Read it again: \(Self.reload)")
         }
@@ -91,7 +96,7 @@ extension UnitCheck {
         check.credentials = failure.credentials
         check.obstacle = failure.obstacle
         check.restarts = service["NRestarts"]?.integer() ?? 0
-        if check.activeState == "failed", UnitFailure.namespaceFailures.contains(check.exitStatus),
+        if check.isFailing, UnitFailure.namespaceFailures.contains(check.exitStatus),
             check.obstacle == nil
         {
             check.allowsNamespaces = await createsNamespaces()

@@ -338,6 +338,13 @@ enum FileFacts {
         return stat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
     }
 
+    /// Whether two paths lead to the same file or folder.
+    static func isSame(_ one: String, _ other: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        guard stat(one, &first) == 0, stat(other, &second) == 0 else { return one == other }
+        return first.st_dev == second.st_dev && first.st_ino == second.st_ino
+    }
+
     /// The free bytes for this user on the disk of a path.
     static func room(at path: String) -> UInt64? {
         var space = statvfs()
