@@ -82,4 +82,40 @@ import Testing
         #expect(FileFacts.names(in: home.path + "/.config") == [".", "..", "other"])
         #expect(FileFacts.names(in: home.path + "/.local/state") == [".", ".."])
     }
+
+    @Test(arguments: ["notifyd", "notifyd-mqtt", "notifyd-unifiedpush"])
+    func nothingIsDeletedUnderAProgramThatRuns(_ name: String) async throws {
+        let home = try TemporaryFolder()
+        try home.write("", to: ".local/state/notifyd/index.db")
+        try home.write("", to: ".config/notifyd/config.toml")
+        let program = home.path + "/" + name
+        #expect(try await run(home, "/bin/cp", "/bin/sleep", program).exit == .code(0))
+        let before = try await files(home)
+        let process = try ChildProcess(program, ["600"], environment: environment(home), capturing: [])
+        let purge = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove", "--purge", "--yes")
+        #expect(purge.exit == .code(77) && purge.text.contains("kill \(process.identifier)"))
+        #expect(try await files(home) == before)
+        process.signal(SIGKILL)
+        _ = await process.waitForExit()
+        #expect(try await run(home, BuiltPrograms.notifyctl, "setup", "--remove", "--purge", "--yes").exit == .code(0))
+    }
+
+    @Test func aLinkThatWasNotLeftIsNotDeletedAlsoIfItDoesNotRun() async throws {
+        let home = try TemporaryFolder()
+        try home.write("", to: ".config/notifyd/mqtt.toml")
+        let purge = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove", "--purge", "--yes")
+        #expect(purge.exit == .code(77) && purge.text.contains("notifyctl link leave"))
+        #expect(FileFacts.names(in: home.path + "/.config/notifyd").contains("mqtt.toml"))
+    }
+
+    @Test func aUnitThatIsOnIsNotPassedOverWithoutABus() async throws {
+        let home = try TemporaryFolder()
+        try home.folder(".config/systemd/user/default.target.wants")
+        let link = home.path + "/.config/systemd/user/default.target.wants/notifyd-desktop.service"
+        symlink("/usr/lib/systemd/user/notifyd-desktop.service", link)
+        let removal = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove")
+        #expect(removal.exit == .code(77) && removal.text.contains("disable --now notifyd-desktop.service"))
+        unlink(link)
+        #expect(try await run(home, BuiltPrograms.notifyctl, "setup", "--remove").exit == .code(0))
+    }
 }

@@ -144,4 +144,87 @@ struct SetupTests {
         #expect(try !line.remove())
         #expect(FileFacts.text(of: path) == "A=1\n")
     }
+
+    @Test func aLineThatSomebodyHasEditedIsLeftAlone() throws {
+        let home = try TemporaryFolder()
+        let places = places(home, "/bin/bash")
+        let line = try #require(places.lines(of: .shell).first)
+        try line.write()
+        let text = "NOTIFYD_SHELL_SECONDS=5; " + (FileFacts.text(of: line.path) ?? "")
+        try home.write(text, to: ".bashrc")
+        #expect(try line.isThere())
+        #expect(throws: ExitCode.refused) { try line.write() }
+        #expect(throws: ExitCode.refused) { try line.remove() }
+        try home.write("alias x=y # notifyctl setup shell\n", to: ".bashrc")
+        #expect(try !line.isThere())
+        #expect(throws: ExitCode.refused) { try line.write() }
+        #expect(throws: ExitCode.refused) { try line.remove() }
+        #expect(FileFacts.text(of: line.path) == "alias x=y # notifyctl setup shell\n")
+    }
+
+    @Test func whatSomebodyHasAddedToTheEnvironmentFileStays() throws {
+        let home = try TemporaryFolder()
+        let line = try #require(places(home, "/bin/bash").lines(of: .path).first)
+        try line.write()
+        let text = FileFacts.text(of: line.path) ?? ""
+        try home.write("A=1\n\(text)B=2", to: ".config/environment.d/60-notifyd.conf")
+        #expect(try line.isThere())
+        #expect(try line.remove())
+        #expect(FileFacts.text(of: line.path) == "A=1\nB=2")
+        let edited = text.replacing("PATH=", with: "PATH=/mine:")
+        try home.write(edited, to: ".config/environment.d/60-notifyd.conf")
+        #expect(throws: ExitCode.refused) { try line.write() }
+        #expect(throws: ExitCode.refused) { try line.remove() }
+        #expect(FileFacts.text(of: line.path) == edited)
+    }
+
+    @Test(arguments: ["/bin/bash", "/bin/zsh", "/usr/bin/fish"])
+    func theLinesOfANotifydInAnotherFolderAreReplacedAndNotTakenBack(_ shell: String) throws {
+        let home = try TemporaryFolder()
+        let environment = ["HOME": home.path, "SHELL": shell]
+        let other = SetupPlaces(environment: environment, program: "/an other's/$d/bin/notifyctl")
+        for part in [SetupPart.path, .shell, .tmux] {
+            for line in other.lines(of: part) { try line.write() }
+            for line in places(home, shell).possibleLines(of: part) { #expect(try !line.remove()) }
+            for line in other.lines(of: part) { #expect(try line.isThere()) }
+            for line in places(home, shell).lines(of: part) {
+                #expect(try !line.isThere())
+                try line.write()
+                #expect(try line.isThere())
+                #expect(try line.remove())
+            }
+        }
+        #expect(FileFacts.names(in: home.path) == [".", ".."])
+    }
+
+    @Test func aFileThatWasMadeForALineAndIsALinkByNowStaysALink() throws {
+        let home = try TemporaryFolder()
+        let lines = try [SetupPart.shell, .path].map { try #require(places(home, "/bin/bash").lines(of: $0).first) }
+        for line in lines {
+            try line.write()
+            let target = home.path + "/dots-\(line.part)"
+            rename(line.path, target)
+            symlink(target, line.path)
+            #expect(try line.remove())
+            #expect(FileFacts.link(at: line.path) == target && FileFacts.text(of: target)?.isEmpty == true)
+            try line.write()
+            #expect(try line.isThere())
+        }
+    }
+
+    @Test func thePathIsQuotedForTmuxAndOneThatCannotBeIsRefused() throws {
+        let home = try TemporaryFolder()
+        func places(_ folder: String) -> SetupPlaces {
+            SetupPlaces(environment: ["HOME": home.path, "SHELL": "/bin/bash"], program: folder + "/notifyctl")
+        }
+        let word = #"'/q/##(id) \$HOME\"\\'\\''/notifyd-focus'"#
+        #expect(
+            places(#"/q/#(id) $HOME"\'"#).lines(of: .tmux).first?.text
+                == #"set -g focus-events on; run-shell -b "[ ! -x \#(word) ] || exec \#(word) --tmux""#)
+        let parts: [SetupPart] = [.path, .shell, .tmux]
+        #expect(parts.allSatisfy { places("/a\nb").obstacle(to: $0)?.contains("line break") == true })
+        #expect(parts.allSatisfy { places("/a b").obstacle(to: $0) == nil })
+        #expect(places("/a\nb").obstacle(to: .focus) == nil)
+        #expect(places("/a$b").obstacle(to: .path) == "the folder of notifyctl has a ‘$’ in its name")
+    }
 }

@@ -403,6 +403,19 @@ equal "and so do shells, which have the hook" "$HOME/.local/bin/notifyctl /shell
 on=$(files)
 setup path shell focus desktop --yes
 equal "the second time nothing changes" "$on" "$(files)"
+status=0
+DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent "$HOME/.local/bin/notifyctl" setup --remove --purge --yes \
+    > "$T/setup.log" 2>&1 || status=$?
+equal "without a bus nothing is deleted under what runs" "77 $on" "$status $(files)"
+[ -e "$HOME/.local/state/notifyd/index.db" ] || fail "the journal of a notifyd that runs is gone"
+status=0
+DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent "$HOME/.local/bin/notifyctl" setup --remove focus desktop \
+    > "$T/setup.log" 2>&1 || status=$?
+equal "nor is a unit passed over in silence" "77 enabled enabled" "$status $(units enabled)"
+cp "$HOME/.local/bin/notifyd-desktop" "$T/notifyd-desktop"
+mv "$T/notifyd-desktop" "$HOME/.local/bin/notifyd-desktop"
+equal "the doctor names a program that was replaced" notifyd-desktop \
+    "$(doctor '.findings[] | select(.state | contains("was replaced")) | .check')"
 setup --remove
 equal "taken back, no file has changed" "$was" "$(files)"
 equal "no unit is enabled" "disabled disabled" "$(units enabled || true)"

@@ -35,6 +35,7 @@ struct Setup {
     func state(of part: SetupPart) async throws -> State {
         if let unit = part.unit { return await state(ofUnit: unit, part) }
         if part == .browser { return browserState }
+        if let obstacle = places.obstacle(to: part) { return .absent(obstacle) }
         let lines = places.lines(of: part)
         let names = lines.map { places.shown($0.path) }.joined(separator: " and ")
         if try !lines.isEmpty && lines.allSatisfy({ try $0.isThere() }) { return .on(names) }
@@ -142,12 +143,13 @@ struct Setup {
         }
         if part == .path, wasThere { await reload() }
         if part == .browser {
-            let files = KnownBrowser.allCases.map {
+            let told = KnownBrowser.allCases.filter {
                 HostManifest(at: $0.userFolder(places.browsers) + "/" + HostManifest.file, for: $0.family)
+                    .map { places.isOwn($0.host) } ?? false
             }
-            if files.contains(where: { $0 != nil }) {
+            if !told.isEmpty {
                 wasThere = true
-                try BrowserUninstallCommand.parse([]).run()
+                try BrowserUninstallCommand.parse(told.map(\.rawValue)).run()
             }
         }
         if let unit = part.unit { wasThere = try await disable(unit) }
@@ -156,10 +158,20 @@ struct Setup {
     }
 
     private func disable(_ unit: String) async throws -> Bool {
-        guard let query, await query.unit(unit).text("LoadState") == "loaded" else { return false }
+        guard let query, await query.owner(of: Remote.manager.name) != nil else {
+            try requireOff(unit)
+            return false
+        }
+        guard await query.unit(unit).text("LoadState") == "loaded" else { return false }
         let control = UnitControl(name: unit, query: query)
         let (isEnabled, isRunning) = (await query.isEnabled(unit), await control.isRunning())
         guard isEnabled || isRunning else { return false }
+        let program = await query.service(unit)["ExecStart"]?.elements?.first?.elements?.first?.string ?? ""
+        // A program of another name is what somebody has put in its place.
+        if program.hasSuffix("/" + unit.dropLast(".service".count)), !places.isOwn(program) {
+            Terminal.complain("\(unit) starts \(Terminal.plain(program)), another notifyd, and was left alone.")
+            return false
+        }
         if isRunning { try await control.stop() }
         let arguments: [Value] = [.strings([unit]), .boolean(false)]
         _ = try await query.ask(.manager, "DisableUnitFiles", arguments, within: Self.patience)
@@ -168,22 +180,50 @@ struct Setup {
         return true
     }
 
+    /// - Throws: the exit code, after the reason was printed, if a unit is on that nobody can be told to stop.
+    private func requireOff(_ unit: String) throws {
+        let isRunning = RunningProgram.all().contains { $0.isUnit && $0.name + ".service" == unit }
+        guard isRunning || places.isEnabled(unit) else { return }
+        Terminal.complain(
+            "\(unit) \(isRunning ? "runs" : "is enabled"), and the service manager cannot be asked to stop it. "
+                + "In your session: systemctl --user disable --now \(unit)")
+        throw ExitCode.refused
+    }
+
     // MARK: Deleting everything
 
-    /// - Throws: the exit code, after the reason was printed, if other devices would go on waiting for this one.
-    func requireNoLink() async throws {
-        guard hasLink, await query?.owner(of: Remote.link.name) != nil else { return }
-        Terminal.complain("This device is linked with others. Take it out of the link first: notifyctl link leave")
+    /// - Throws: the exit code, after the reason was printed, if nothing may be deleted.
+    func requirePurge() async throws {
+        // Also if notifyd-mqtt does not run: the other devices go on waiting, and the only key may be here.
+        if hasLink {
+            Terminal.complain(
+                "This device is linked with others, says \(Terminal.plain(LinkFiles(nil).configuration)). With notifyd-mqtt "
+                    + "running, take it out of the link first: notifyctl link leave. To delete the configuration "
+                    + "without that, move this file away.")
+            throw ExitCode.refused
+        }
+        guard let query, await query.owner(of: Remote.manager.name) != nil else { return try requireNothingRuns() }
+    }
+
+    /// - Throws: the exit code, after the reason was printed, if a program runs that writes what is to be deleted.
+    private func requireNothingRuns() throws {
+        let programs = RunningProgram.all().filter(\.isWriter)
+        guard !programs.isEmpty else { return }
+        let names = programs.map { "\($0.name) (process \($0.process))" }.joined(separator: ", ")
+        let (units, others) = (programs.filter(\.isUnit), programs.filter { !$0.isUnit })
+        let commands =
+            (units.isEmpty ? [] : ["systemctl --user stop \(units.map(\.name).joined(separator: " "))"])
+            + (others.isEmpty ? [] : ["kill \(others.map { String($0.process) }.joined(separator: " "))"])
+        Terminal.complain(
+            "Events and configuration were not deleted, because this still runs: \(names). End it, and try again: "
+                + commands.joined(separator: "; "))
         throw ExitCode.refused
     }
 
     /// Ends notifyd, and deletes what it and its bridges have written.
     func purge() async throws {
         for name in ["notifyd-ntfy", "notifyd-unifiedpush", "notifyd"] { _ = try await disable("\(name).service") }
-        if let process = await query?.process(of: Router.name) {
-            Terminal.complain("notifyd still runs, as process \(process). End it, and try again.")
-            throw ExitCode.refused
-        }
+        try requireNothingRuns()
         for folder in [BaseDirectories().state, BaseDirectories().configuration] where access(folder, F_OK) == 0 {
             removeTree(folder)
             guard access(folder, F_OK) != 0 else {

@@ -80,7 +80,7 @@ struct SetupCommand: AsyncParsableCommand {
     }
 
     private func takeBack(_ setup: Setup) async throws {
-        if purge { try await setup.requireNoLink() }
+        if purge { try await setup.requirePurge() }
         if purge, !yes {
             guard StandardInput.isInteractive else {
                 throw ValidationError(

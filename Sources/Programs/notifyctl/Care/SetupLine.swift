@@ -49,6 +49,14 @@ enum MarkedText {
         return joined(lines)
     }
 
+    /// The line of a part without its comment; `nil` if there is none.
+    static func line(of part: String, in old: [UInt8]) -> String? {
+        let lines = lines(of: old)
+        guard let index = place(of: part, in: lines)?.index else { return nil }
+        let text = String(decoding: lines[index], as: UTF8.self)
+        return text.ranges(of: mark).last.map { String(text[..<$0.lowerBound]) }
+    }
+
     /// Whether somebody has written such a line by hand.
     static func hasByHand(_ words: String, in text: [UInt8]) -> Bool {
         lines(of: text).contains { line in
@@ -85,6 +93,8 @@ struct SetupLine: Equatable {
     let home: String
     let path: String
     let text: String
+    /// The path of the program, or its folder, as it stands in the text.
+    let program: String
     /// What such a line has if somebody has written it by hand.
     var words: String?
 
@@ -107,20 +117,63 @@ struct SetupLine: Equatable {
         throw ExitCode.refused
     }
 
+    /// The lines before the one that “setup” has written, that one, and those after it; `nil` if it has written none.
+    private func parts(of old: [UInt8]) -> (before: [UInt8], line: String, after: [UInt8])? {
+        guard let heading = old.firstRange(of: heading.utf8) else { return nil }
+        let line = old[heading.upperBound...].prefix { $0 != UInt8(ascii: "\n") }
+        return (
+            Array(old[..<heading.lowerBound]), String(decoding: line, as: UTF8.self),
+            Array(old[line.endIndex...].dropFirst())
+        )
+    }
+
+    /// What “setup” has written, and perhaps somebody has edited.
+    private func written(in old: [UInt8]) -> String? {
+        isAlone ? parts(of: old)?.line : MarkedText.line(of: part, in: old)
+    }
+
+    private func isOwn(_ line: String) -> Bool { line.utf8.elementsEqual(text.utf8) }
+
+    /// Whether a line is one that a notifyctl in another folder writes.
+    private func isOfAnotherFolder(_ line: String) -> Bool {
+        let pieces = text.split(separator: program, omittingEmptySubsequences: false).map { Array($0.utf8) }
+        let line = Array(line.utf8)
+        let (places, rest) = (pieces.count - 1, line.count - pieces.reduce(0) { $0 + $1.count })
+        guard places > 0, rest > 0, rest % places == 0 else { return false }
+        let other = line.dropFirst(pieces[0].count).prefix(rest / places)
+        return [UInt8(ascii: "/"), UInt8(ascii: "'")].contains(other.first) && !other.contains(UInt8(ascii: ":"))
+            && Array(pieces.joined(separator: other)) == line
+    }
+
     private func added(to old: [UInt8]?) -> [UInt8] {
-        isAlone ? Array((heading + text + "\n").utf8) : MarkedText.adding(text, for: part, to: old)
+        guard isAlone else { return MarkedText.adding(text, for: part, to: old) }
+        let parts = old.flatMap(parts)
+        return (parts?.before ?? []) + Array((heading + text + "\n").utf8) + (parts?.after ?? [])
     }
 
     /// Whether the line is in the file, or one like it that somebody has written.
     func isThere() throws -> Bool {
         guard let old = try read() else { return false }
-        return added(to: old) == old || words.map { MarkedText.hasByHand($0, in: old) } ?? false
+        guard let line = written(in: old) else { return words.map { MarkedText.hasByHand($0, in: old) } ?? false }
+        return isOwn(line)
+            || !isOfAnotherFolder(line) && words.map { MarkedText.hasByHand($0, in: Array(line.utf8)) } ?? false
     }
 
+    private func complainOfEdit(_ line: String) {
+        Terminal.complain(
+            "The line of “setup \(part)” in \(Terminal.plain(path)) was edited, and was left alone: \(Terminal.plain(line))"
+        )
+    }
+
+    /// - Throws: the exit code, after the reason was printed, also if somebody has edited the line.
     func write() throws {
         let old = try read()
+        if let line = old.flatMap(written), !isOwn(line), !isOfAnotherFolder(line) {
+            complainOfEdit(line)
+            throw ExitCode.refused
+        }
         do {
-            if isAlone, let old, !old.starts(with: heading.utf8) {
+            if isAlone, let old, !old.isEmpty, written(in: old) == nil {
                 Terminal.complain("\(Terminal.plain(path)) is not a file of “setup”.")
                 throw ExitCode.refused
             }
@@ -131,12 +184,26 @@ struct SetupLine: Equatable {
         }
     }
 
+    /// Takes the line of this notifyctl out. That of one in another folder stays.
+    ///
     /// - Returns: whether it was there.
+    /// - Throws: the exit code, after the reason was printed, also if somebody has edited the line.
     func remove() throws -> Bool {
-        guard let old = try read() else { return false }
-        let rest = isAlone ? (old.starts(with: heading.utf8) ? nil : old) : MarkedText.removing(part, from: old)
-        if rest == old { return false }
-        guard let rest else {
+        guard let old = try read(), let line = written(in: old) else { return false }
+        guard isOwn(line) else {
+            if isOfAnotherFolder(line) { return false }
+            complainOfEdit(line)
+            throw ExitCode.refused
+        }
+        let rest: [UInt8]?
+        if isAlone {
+            let others = parts(of: old).map { $0.before + $0.after } ?? old
+            rest = others.isEmpty ? nil : others
+        } else {
+            rest = MarkedText.removing(part, from: old)
+        }
+        // A link stays, and so does what it leads to.
+        guard let rest = rest ?? (FileFacts.link(at: path) == nil ? nil : []) else {
             guard unlink(path) == 0 else {
                 Terminal.complain("\(Terminal.plain(path)) cannot be removed: \(String(cString: strerror(errno))).")
                 throw ExitCode.refused

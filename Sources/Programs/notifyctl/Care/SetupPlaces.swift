@@ -52,36 +52,46 @@ struct SetupPlaces {
 
     // MARK: Lines
 
+    /// Why the lines of a part cannot have the path of this program; `nil` if they can.
+    func obstacle(to part: SetupPart) -> String? {
+        guard !possibleLines(of: part).isEmpty else { return nil }
+        if program.utf8.contains(UInt8(ascii: "\n")) { return "the path of notifyctl has a line break in it" }
+        // environment.d(5) and PATH would read these in their own way.
+        guard part == .path, let character = folder.first(where: { #":\"'$`"#.contains($0) }) else { return nil }
+        return "the folder of notifyctl has a ‘\(character)’ in its name"
+    }
+
     /// The lines of a part as they should be.
     func lines(of part: SetupPart) -> [SetupLine] {
+        let own = shell.map { [(path: file(of: $0), shell: $0)] } ?? []
+        return lines(of: part, shells: own, tmux: [tmuxFile])
+    }
+
+    /// The lines that there may be of a part, whatever the shell was when they were written.
+    func possibleLines(of part: SetupPart) -> [SetupLine] { lines(of: part, shells: shellFiles, tmux: tmuxFiles) }
+
+    private func lines(
+        of part: SetupPart, shells: [(path: String, shell: ShellScript)], tmux: [String]
+    ) -> [SetupLine] {
         switch part {
         case .path:
-            [line(part, environmentFile, "PATH=\(folder):$PATH")]
-                + (shell.map { [line(part, file(of: $0), pathLine(in: $0))] } ?? [])
+            [line(part, environmentFile, "PATH=\(folder):$PATH", folder)]
+                + shells.map { line(part, $0.path, pathLine(in: $0.shell), $0.shell.word(folder)) }
         case .shell:
-            shell.map { shell in
+            shells.map { path, shell in
                 let text = shell.guardedLine(program: program)
-                return [line(part, file(of: shell), text, words: "shell init \(shell.rawValue)")]
-            } ?? []
-        case .tmux: [line(part, tmuxFile, tmuxText, words: "notifyd-focus")]
+                return line(part, path, text, shell.word(program), words: "shell init \(shell.rawValue)")
+            }
+        case .tmux:
+            tmux.map { line(part, $0, tmuxText, ShellScript.tmuxQuoted(focusWord), words: "notifyd-focus") }
         case .focus, .desktop, .browser, .link: []
         }
     }
 
-    /// The lines that there may be of a part, whatever the shell was when they were written.
-    func possibleLines(of part: SetupPart) -> [SetupLine] {
-        let files =
-            switch part {
-            case .path: [environmentFile] + shellFiles
-            case .shell: shellFiles
-            case .tmux: tmuxFiles
-            case .focus, .desktop, .browser, .link: [String]()
-            }
-        return files.map { line(part, $0, "") }
-    }
-
-    private func line(_ part: SetupPart, _ path: String, _ text: String, words: String? = nil) -> SetupLine {
-        SetupLine(part: part.rawValue, home: home, path: path, text: text, words: words)
+    private func line(
+        _ part: SetupPart, _ path: String, _ text: String, _ program: String, words: String? = nil
+    ) -> SetupLine {
+        SetupLine(part: part.rawValue, home: home, path: path, text: text, program: program, words: words)
     }
 
     private func pathLine(in shell: ShellScript) -> String {
@@ -91,9 +101,23 @@ struct SetupPlaces {
             : "case :$PATH: in *:\(folder):*) ;; *) export PATH=\(folder):$PATH ;; esac"
     }
 
+    private var focusWord: String { ShellScript.bash.word(folder + "/notifyd-focus") }
+
     private var tmuxText: String {
-        let focus = ShellScript.bash.word(folder + "/notifyd-focus")
-        return ShellScript.tmuxLine(command: "[ ! -x \(focus) ] || exec \(focus) --tmux")
+        ShellScript.tmuxLine(command: "[ ! -x \(focusWord) ] || exec \(focusWord) --tmux")
+    }
+
+    /// Whether a program is that of this folder, and not of another notifyd.
+    func isOwn(_ path: String) -> Bool {
+        FileFacts.isSame(String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)]), folder)
+    }
+
+    /// Whether a unit is enabled, as far as files tell.
+    func isEnabled(_ unit: String) -> Bool {
+        let units = configuration + "/systemd/user"
+        return FileFacts.names(in: units).contains {
+            $0.hasSuffix(".wants") && FileFacts.link(at: "\(units)/\($0)/\(unit)") != nil
+        }
     }
 
     // MARK: Files
@@ -108,9 +132,9 @@ struct SetupPlaces {
         }
     }
 
-    private var shellFiles: [String] {
-        let files = ShellScript.allCases.map(file)
-        return files + [home + "/.zshrc"].filter { !files.contains($0) }
+    private var shellFiles: [(path: String, shell: ShellScript)] {
+        let files = ShellScript.allCases.map { (path: file(of: $0), shell: $0) }
+        return files + [(home + "/.zshrc", .zsh)].filter { other in !files.contains { $0.path == other.path } }
     }
 
     /// tmux reads both.

@@ -174,7 +174,21 @@ enum ShellScript: String, CaseIterable, ExpressibleByArgument {
     }
 
     /// The line for tmux, with a command of sh(1).
-    static func tmuxLine(command: String) -> String { "set -g focus-events on; run-shell -b \"\(command)\"" }
+    static func tmuxLine(command: String) -> String {
+        "set -g focus-events on; run-shell -b \"\(tmuxQuoted(command))\""
+    }
+
+    /// What stands for itself within the double quotes of tmux, which expands formats (`#`) in a command as well.
+    static func tmuxQuoted(_ text: String) -> String {
+        String(
+            text.flatMap { character in
+                switch character {
+                case "\\", "\"", "$": "\\\(character)"
+                case "#": "##"
+                default: String(character)
+                }
+            })
+    }
 
     static func focus(beside program: String) -> String {
         program.prefix(through: program.lastIndex(of: "/") ?? program.startIndex) + "notifyd-focus"
