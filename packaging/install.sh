@@ -2,9 +2,10 @@
 # Installs notifyd from the folder that this script is in, or removes it.
 
 set -eu
-here=$(cd "$(dirname "$0")" && pwd)
+here=$(CDPATH='' cd "$(dirname "$0")" && pwd)
 tree=$here/tree
 home=${HOME:-/nonexistent}
+home=${home%/}
 
 usage() {
     cat << 'TEXT'
