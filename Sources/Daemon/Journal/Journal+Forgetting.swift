@@ -105,7 +105,7 @@ extension Journal {
     /// A transaction between two steps may give a page that is not scrubbed yet the number of one that is: SQLite
     /// numbers pages again when it divides the rows among them. So the pages that the log has are scrubbed again.
     ///
-    /// - Returns: whether all pages have been scrubbed since `forget` was called last.
+    /// - Returns: whether all pages have been scrubbed since events were deleted last.
     public func scrub() throws(JournalError) -> Bool {
         guard !isScrubbed else { return true }
         precondition(canScrub, "a checkpoint would change the file that is being checked")

@@ -131,7 +131,7 @@ extension Journal {
         for record in try first(.max, of: states.rows(.bannerUp), { try Record(state: $0) }) { noteBanner(record) }
         var known: Int?
         if case .retention(let clock, let marks, let events, let last)? = try value(at: .retention, db) {
-            retention = RetentionState(clock: clock, marks: marks)
+            retention = RetentionState(clock: clock, marks: marks, newest: last)
             let sql = "SELECT count(*) FROM event WHERE id > ?"
             known = Int(events) + (try Int.fetchOne(db, sql: sql, arguments: [last]) ?? 0)
         }

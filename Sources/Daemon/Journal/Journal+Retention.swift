@@ -80,6 +80,7 @@ extension Journal {
             return (count: ids.count, isOver: isOver && ids.count == rows.count)
         }
         self.count -= deleted.count
+        if deleted.count > 0 { (isScrubbed, scrubbedPages) = (false, 1) }
         guard deleted.isOver else { return deleted }
         retention.expired(keeping: max(span, self.limits.removalTime), newest: newestID)
         try deleteOldNames()
@@ -147,9 +148,13 @@ struct RetentionState {
 
     init() {}
 
-    init(clock: RetentionClock.State, marks: [RetentionMarks.Mark]) {
+    /// - Parameter newest: the last event when the clock was stored. It is at least as old as that.
+    init(clock: RetentionClock.State, marks: [RetentionMarks.Mark], newest: Int64) {
         self.clock = RetentionClock(clock)
         self.marks = RetentionMarks(marks)
+        if clock.isAbsenceCounted, self.marks.isDue(at: clock.age) {
+            self.marks.add(.init(id: newest, age: clock.age))
+        }
     }
 
     mutating func accepted(_ id: Int64) {

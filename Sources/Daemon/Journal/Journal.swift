@@ -112,7 +112,7 @@ public final class Journal {
     var forgetPass = 0
     /// Whether there are such events.
     var isForgetWaiting = false
-    /// Whether nothing was forgotten since the pages were scrubbed last, in this process.
+    /// Whether nothing was deleted since the pages were scrubbed last, in this process.
     public internal(set) var isScrubbed = false
     /// The pages before this one have been scrubbed since then; counted from 1.
     var scrubbedPages = 1

@@ -26,7 +26,7 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .diskFull:
-            "the disk is full; make room there, or delete enough old events with notifyctl forget"
+            "the disk is full; make room there, or delete old events with notifyctl forget if the journal is what fills it"
         case .fileTooLarge:
             "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of the unit), restart notifyd"
         case .readOnly: "its directory or a file in it is read-only"

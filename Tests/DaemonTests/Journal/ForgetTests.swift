@@ -251,6 +251,22 @@ struct ForgetTests {
         }
     }
 
+    @Test func whatRetentionHasDeletedIsScrubbedToo() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            try forget(.all, in: journal)
+            for id in 1...20 as ClosedRange<UInt64> {
+                var event = try sample(id)
+                event.title = "title-\(id)-"
+                try journal.commit([.accepted(event), decide(id)])
+            }
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 5).count == 15)
+            #expect(try forget(try TopicPrefix("/nothing"), in: journal).isEmpty)
+            try expectNothing(
+                of: Dictionary(uniqueKeysWithValues: (1...15).map { ($0, ["title-\($0)-"]) }), in: folder)
+        }
+    }
+
     @Test func aCheckOfTheFileComesInBetween() throws {
         try withFolder { folder in
             let (journal, gone) = try journalWithRemains(in: folder)

@@ -122,6 +122,17 @@ struct RetentionTests {
     /// - Parameters:
     ///   - seconds: since the boot.
     ///   - step: by which the wall clock is wrong, in seconds.
+    @Test func theTimeWithoutNotifydCountsWhileTheMachineRuns() throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            #expect(try publish(1...5, to: journal, at: reading(0)) == 0)
+            journal.close()
+            journal = try Journal(directory: folder)
+            #expect(try publish(6...6, to: journal, at: reading(31 * day)) == 5)
+            journal.close()
+        }
+    }
+
     private func reading(_ seconds: Int64, walled step: Int64 = 0, boot: String = "boot") -> ClockReading {
         ClockReading(wall: (1_700_000_000 + seconds + step) * 1_000_000, uptime: seconds * 1_000_000, boot: boot)
     }

@@ -256,8 +256,8 @@ struct ForgetCommand: BusCommand {
         let client = try await bus.connect()
         let id = try await event?.find(client)
         let (topic, last) = try await scope(client, id)
-        // To the interface, 0 means all.
-        let count = last == .some(0) ? 0 : try await client.forget(topic, upTo: last ?? 0)
+        // To the interface, 0 means all. There is no event 1; but what retention has deleted leaves the files.
+        let count = try await client.forget(topic, upTo: last.map { max($0, 1) } ?? 0)
         if event == nil, before == nil { await forgetDeadLetters(topic) }
         output.write(["topic": topic, "count": count], text: "\(count)")
         if let id, count == 0 {
