@@ -328,8 +328,9 @@ struct DoctorCheckTests {
         (JournalCheck(folder: "/s", mode: 0o600, room: 1 << 20), [.warning]),
         (JournalCheck(folder: "/s", mode: 0o600, damaged: ["index.db.damaged-1"]), [.ok, .warning]),
         (
-            JournalCheck(folder: "/s", mode: 0o600, earlier: ["events.db.earlier", "events.db.earlier-wal"]),
-            [.ok, .warning]
+            JournalCheck(
+                folder: "/s", mode: 0o600, damagedEntries: 2, earlier: ["events.db.earlier", "events.db.earlier-wal"]),
+            [.ok, .warning, .warning]
         ),
     ])
     func aJournalIsJudgedByItsFile(_ check: JournalCheck, _ levels: [Finding.Level]) {

@@ -162,7 +162,7 @@ extension Daemon {
 extension Daemon: EventReader {
     func event(_ id: EventID) throws(Refusal) -> ColdEvent? {
         // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
-        guard storage.isReadable else { throw .storageUnavailable(storage.degradation) }
+        guard storage.isReadable else { throw storage.unreadable }
         let stored = try storage.read { journal throws(JournalError) in try journal.event(id) }
         guard let event = stored ?? storage.pendingEvent(id) else { throw .noEvent(id) }
         return try cold(storage.current(event))

@@ -60,6 +60,8 @@ enum MessageID: String, CaseIterable {
     case journalOfEarlierBuild = "6f0cbf9d3b3b4e2f9a2a3c3f5d1e7a90"
     /// The index was not there when the journal was opened.
     case journalIncomplete = "8a91297b138e45dea2510f344f449b8d"
+    /// Records of the log or rows of the index are not what was written.
+    case journalEntriesDamaged = "5a0f7a2f6c0e4b7c9d2b8a4c1e63d970"
     /// A file was deleted, moved or replaced while it was in use.
     case journalLost = "bac7d642e1aa4949aa7d7b493bd1264f"
     /// The integrity check of a large file ended without a result.
@@ -147,6 +149,8 @@ extension MessageID {
             (.warning, "The journal of an earlier build is set aside; this build does not read it")
         case .journalIncomplete:
             (.critical, "The index of the journal was missing; a new one has what the log still had")
+        case .journalEntriesDamaged:
+            (.critical, "Parts of the journal are damaged and are left out; what they said is lost")
         case .journalLost:
             (.critical, "The journal was deleted, moved or replaced while it was in use; what is there is used")
         case .integrityCheckFailed: (.warning, "The integrity check of the journal could not run")

@@ -15,9 +15,12 @@ extension Storage {
         return EventID(max(UInt64(wall), known.rawValue + 1))
     }
 
+    /// Why nothing can be read.
+    var unreadable: Refusal { .storageUnavailable("the journal in \(disk.name) cannot be read: \(reason)") }
+
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
-        guard let journal, journal.isReadable else { throw .storageUnavailable(degradation) }
+        guard let journal, journal.isReadable else { throw unreadable }
         defer { if let error = journal.indexFailure { say(error) } }
         do throws(JournalError) {
             return try body(journal)

@@ -21,6 +21,8 @@ final class Storage {
 
     /// Why the journal cannot be written, or its index does not take what the log has; empty while all is well.
     private(set) var degradation = ""
+    /// The last part of it: what is wrong.
+    private(set) var reason = ""
     /// What to do about it.
     private(set) var remedy = ""
     /// Called when that changes, also while the journal is read.
@@ -48,6 +50,8 @@ final class Storage {
     /// Whether the last failure was that the disk is full.
     private(set) var isDiskFull = false
     private var loggedAside: Journal.SetAside?
+    /// Whether damaged parts of the journal were logged: once a run, since each read counts a damaged row again.
+    private var isDamageLogged = false
     /// Whether files were opened that may lack events of this run, or have some that it has decided.
     private var isReconcileDue = false
     /// Whether the files were lost, and the journal begins afresh.
@@ -337,7 +341,7 @@ final class Storage {
 
     func say(_ error: JournalError) {
         isDiskFull = error == .diskFull
-        let reason = disk.explanation(of: error)
+        reason = disk.explanation(of: error)
         let words = "the journal in \(disk.name) cannot be written: \(reason)"
         guard words != degradation else { return }
         (degradation, remedy) = (words, error.advice)
@@ -349,6 +353,10 @@ final class Storage {
     ///
     /// - Returns: after which time there is more to do; `nil`: nothing, until the next commit.
     func work() -> Duration? {
+        if damagedRows > 0, !isDamageLogged {
+            isDamageLogged = true
+            logger.record(.journalEntriesDamaged, ["directory": "\(disk.name)"])
+        }
         do throws(JournalError) { return try journal?.work() } catch {
             say(error)
             return nil

@@ -152,14 +152,18 @@ struct Diagnosis {
     private func journal(of process: Int?, _ properties: [String: Value], _ service: [String: Value]) -> JournalCheck {
         let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
         let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let statistics = (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer(as: UInt64.self) }
         var check = JournalCheck()
-        check.log = JournalLog((properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() })
-        check.folder = (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
+        check.log = JournalLog(statistics)
+        check.damagedEntries = statistics["damaged-rows"] ?? 0
+        check.folder =
+            process.flatMap { ProcessFacts.path(after: "--state", of: $0) }
+            ?? (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
         check.mode = FileFacts.mode(of: check.folder + "/index.db")
         check.room = FileFacts.room(at: check.folder)
         let names = FileFacts.names(in: check.folder)
         check.damaged = names.filter { $0.hasPrefix("index.db.damaged-") }
-        check.earlier = names.filter { $0.contains(".db.earlier") }
+        check.earlier = names.filter { $0.contains(".earlier") }
         if service["ProtectSystem"]?.string == "strict" {
             check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
                 .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }

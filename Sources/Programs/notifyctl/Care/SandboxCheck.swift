@@ -116,6 +116,8 @@ struct JournalCheck {
     var mode: UInt32?
     var room: UInt64?
     var damaged: [String] = []
+    /// Parts of the log and of the index that notifyd has left out since its start.
+    var damagedEntries: UInt64 = 0
     /// The files of earlier builds that were set aside.
     var earlier: [String] = []
     /// `nil` if notifyd does not run, or tells nothing about it.
@@ -129,6 +131,15 @@ struct JournalCheck {
     var findings: [Finding] {
         var findings = [finding]
         if let log { findings.append(log.finding()) }
+        if damagedEntries > 0 {
+            let parts =
+                damagedEntries == 1
+                ? "a part of it is damaged and is" : "\(damagedEntries) parts of it are damaged and are"
+            findings.append(
+                .warning(
+                    Self.check, "\(parts) left out",
+                    "What they said is lost. See whether the disk is failing (smartctl -H), or put a backup back."))
+        }
         if !damaged.isEmpty {
             findings.append(
                 .warning(

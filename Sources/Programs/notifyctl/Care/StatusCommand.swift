@@ -44,7 +44,7 @@ struct Status {
     private static let gauges: Set = [
         "open-windows", "open-screens", "remembered-events", "notification-server", "notification-server-rests",
         "notification-server-silent",
-        "session-watched", "session-known", "stored-events", "waiting-banners", "awaited-fill",
+        "session-watched", "session-known", "stored-events", "waiting-banners", "awaited-events", "awaited-fill",
         "log-sync-microseconds", "log-waiting-bytes", "log-written",
     ]
 

@@ -304,6 +304,18 @@ extension ProcessFacts {
         return variables(text.split(separator: "\0").map(String.init))
     }
 
+    /// The folder or file that an option of a running program names; `nil` if it has no such option.
+    static func path(after option: String, of process: Int) -> String? {
+        let words = (FileFacts.text(of: "/proc/\(process)/cmdline") ?? "").split(separator: "\0").map(String.init)
+        let next = words.firstIndex(of: option).flatMap { words.dropFirst($0 + 1).first }
+        guard
+            let path = next
+                ?? words.first(where: { $0.hasPrefix(option + "=") })?.dropFirst(option.count + 1).description
+        else { return nil }
+        if path.hasPrefix("/") { return path }
+        return FileFacts.link(at: "/proc/\(process)/cwd").map { $0 + "/" + path }
+    }
+
     /// - Parameter lines: such as `HOME=/home/mina`.
     static func variables(_ lines: [String]) -> [String: String] {
         var variables: [String: String] = [:]

@@ -198,10 +198,10 @@ private func refuseForDesktop(_ client: NotifyClient) async throws {
     throw NotifyError(.refused, all[0].sentence(at: Timestamp.now))
 }
 
-/// Warns if the change is not on disk yet: it is in force, but may be lost when the daemon ends.
+/// Warns if the change may not be on disk: it is in force, but may be lost when the daemon ends.
 func complainIfNotStored(_ client: NotifyClient) async {
     guard let words = try? await client.degradation(), !words.isEmpty else { return }
-    Terminal.complain("not stored yet: \(Terminal.plain(words)).")
+    Terminal.complain("this may not outlive a restart: \(Terminal.plain(words)).")
 }
 
 extension Quiet {
