@@ -234,6 +234,7 @@ public struct Statistics: Equatable, Sendable {
 
     public init() {}
 
+    /// How often it happened since the start.
     public subscript(counter: Counter) -> UInt64 {
         get { counts[counter] ?? 0 }
         set { counts[counter] = newValue }
