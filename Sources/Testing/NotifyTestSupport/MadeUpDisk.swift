@@ -158,7 +158,7 @@ package final class MadeUpDisk: LogDisk {
         version += 1
     }
 
-    /// Runs something that is no part of the process's life.
+    /// Runs something that is not a part of the process's life.
     package func observe<Result>(_ body: () throws -> Result) rethrows -> Result {
         let before = isObserved
         isObserved = true

@@ -69,7 +69,7 @@ final class SimulatedDisk {
     }
     /// The journal of that run.
     var journal: () -> Journal? = { nil }
-    /// Told of what is wrong with the files.
+    /// Gets what is wrong with the files.
     var onFault: (String) -> Void = { _ in }
     /// Called before the log is written.
     var onWrite: () -> Void = {}
