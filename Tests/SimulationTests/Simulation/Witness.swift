@@ -513,6 +513,8 @@ final class Witness {
         for (id, key) in router.banners.keys where kept[id.rawValue]?.first != router.banners[key]?.first {
             let (first, stored) = (router.banners[key]?.first, kept[id.rawValue]?.first)
             if let first, deleted.contains(first) { continue }
+            // A start takes over no more of them, those of the newest events.
+            if stored == nil, kept.count >= router.settings.limits.retractableEvents { continue }
             complain(
                 "banner \(id) of \(key) begins with \(String(describing: first)), on disk with \(String(describing: stored))"
             )

@@ -15,7 +15,7 @@ struct BrokenDiskTests {
             Issue.record("\(String(describing: refusal))")
             return
         }
-        #expect(text == bus.daemon.storage.degradation && !text.isEmpty)
+        #expect(text.contains("cannot be read: ") && !text.hasSuffix(": "))
     }
 
     @Test func aClaimOfAnEventThatTheDiskDoesNotGiveIsRefused() {

@@ -38,7 +38,13 @@ struct RunningProgram: Equatable {
                 status.contains(where: { $0.hasPrefix("Uid:\t\(getuid())\t") }),
                 !status.contains(where: { $0.hasPrefix("State:\tZ") })
             else { return nil }
-            if let environment = ProcessFacts.environment(of: process), !sharesFolders(environment) { return nil }
+            errno = 0
+            if let environment = ProcessFacts.environment(of: process) {
+                if !sharesFolders(environment) { return nil }
+            } else if errno != EACCES {
+                // It has just ended.
+                return nil
+            }
             let cgroup = FileFacts.text(of: "/proc/\(entry)/cgroup") ?? ""
             return RunningProgram(
                 name: name, process: process, isUnit: cgroup.contains("/\(name).service"),
