@@ -54,7 +54,7 @@ public final class BridgeStatus: Sendable {
     private struct Values {
         var state = State.connecting
         var detail = ""
-        /// What is to be done about the state; `nil`: what is usual.
+        /// What to do about the state; `nil` for the usual advice.
         var advice: String?
         var since: Int64
         var backlog: UInt64 = 0

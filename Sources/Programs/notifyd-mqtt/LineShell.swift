@@ -21,7 +21,7 @@ final class LineShell: @unchecked Sendable {
     struct Condition: Equatable {
         var state = BridgeStatus.State.connecting
         var detail = ""
-        /// What to do about it; `nil`: what is usual.
+        /// What to do about it; `nil` for the usual advice.
         var advice: String?
         /// Whether people should look at it although it is connected.
         var isAlarming = false

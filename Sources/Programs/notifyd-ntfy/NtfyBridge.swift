@@ -150,7 +150,7 @@ final class StatusBoard: Sendable {
         show()
     }
 
-    /// - Parameter advice: what to do about it; `nil`: what is usual.
+    /// - Parameter advice: what to do about it; `nil` for the usual advice.
     func set(
         _ name: String, _ direction: Direction, _ state: BridgeStatus.State, _ detail: String = "",
         advice: String? = nil

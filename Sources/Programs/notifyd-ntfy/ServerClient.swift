@@ -269,7 +269,7 @@ enum ServerFailure: Error, Equatable, CustomStringConvertible {
 
     private static let file = "~/.config/notifyd/ntfy.toml"
 
-    /// What to do about it; `nil`: what is usual.
+    /// What to do about it; `nil` for the usual advice.
     var advice: String? {
         switch self {
         case .noSecret: BridgeStatus.correction(of: NtfyBridge.name)

@@ -147,16 +147,8 @@ public struct SequenceTable: Equatable, Sendable {
 
 /// What was sent out, so that it is not sent twice, and that a claim finds its message.
 public struct SentTable: Equatable, Sendable {
-    /// A message, by where it is.
-    public struct Key: Hashable, Sendable {
-        public var topic: String
-        public var sequence: String
-
-        public init(topic: String, sequence: String) {
-            self.topic = topic
-            self.sequence = sequence
-        }
-    }
+    /// A message, by the sequence that it is in.
+    public typealias Key = SequenceTable.Key
 
     public enum State: String, Sendable {
         /// It was about to be sent: after a crash nobody knows whether it was.

@@ -20,8 +20,8 @@ final class Storage {
     static let usualPortion = 1024
 
     /// Why the journal cannot be written, or its index does not take what the log has; empty while all is well.
-    private(set) var degradation = ""
-    /// The last part of it: what is wrong.
+    var degradation: String { reason.isEmpty ? "" : "the journal in \(disk.name) cannot be written: \(reason)" }
+    /// What is wrong with the journal; empty while all is well.
     private(set) var reason = ""
     /// What to do about it.
     private(set) var remedy = ""
@@ -235,8 +235,8 @@ final class Storage {
             logLoss()
             try commitBacklog()
             if let error = journal?.indexFailure { throw error }
-            guard !degradation.isEmpty else { return }
-            degradation = ""
+            guard !reason.isEmpty else { return }
+            reason = ""
             isDiskFull = false
             logger.record(.journalRecovered)
             onDegradation()
@@ -341,10 +341,9 @@ final class Storage {
 
     func say(_ error: JournalError) {
         isDiskFull = error == .diskFull
-        reason = disk.explanation(of: error)
-        let words = "the journal in \(disk.name) cannot be written: \(reason)"
-        guard words != degradation else { return }
-        (degradation, remedy) = (words, error.advice)
+        let reason = disk.explanation(of: error)
+        guard reason != self.reason else { return }
+        (self.reason, remedy) = (reason, error.advice)
         logger.record(.journalFailed, ["directory": "\(disk.name)", "error": "\(reason)"])
         onDegradation()
     }
