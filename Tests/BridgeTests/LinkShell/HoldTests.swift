@@ -66,7 +66,8 @@ struct HoldTests {
     }
 
     @Test func aClaimThatDoesNotComeBringsTheBanner() async throws {
-        try await withLink { rig in
+        // Without a limit, so that no probe's banner folds this one into a summary.
+        try await withLink(daemon: "[banner]\nmax_per_second = 0\n") { rig in
             let screen = try await rig.two.client.openScreen("/post")
             try await waitForScreen("/post/27", rig)
             rig.two.signalBridge(SIGSTOP)
