@@ -9,11 +9,12 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
-/// Steps at which a test can kill the daemon or a bridge: in what is built for development, and never in what is installed.
+/// Steps at which a test can kill the daemon or a bridge: in what is built for development, and never in what is
+/// installed.
 let failpoints: SwiftSetting = .define("FAILPOINTS", .when(configuration: .debug))
 
-/// What is installed takes less memory: the places to be relocated take a bit each instead of 24 bytes, which only LLVM's linker can,
-/// and no symbol is exported, since nothing is loaded that could ask for one.
+/// What is installed takes less memory: the places to be relocated take a bit each instead of 24 bytes, which only
+/// LLVM's linker can, and no symbol is exported, since nothing is loaded that could ask for one.
 let compact: LinkerSetting = .unsafeFlags(
     ["-use-ld=lld"]
         + ["-z", "pack-relative-relocs", "--no-export-dynamic", "--no-rosegment", "--icf=safe"]

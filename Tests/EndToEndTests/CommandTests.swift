@@ -363,7 +363,8 @@ import Testing
             #expect(lines.first == "notifyd \(version) is running")
             for line in [
                 "Banners paused: “notifyctl resume” lets them appear again", "Notification server there",
-                "Session not watched: there is no logind that knows a session of yours at a seat, so screens always count",
+                "Session not watched: there is no logind that knows a session of yours at a "
+                    + "seat, so screens always count",
                 "Undecided events 1", "Open windows 1", "Open screens 1",
                 "Events in memory 1",
             ] {

@@ -234,7 +234,8 @@ struct InboxTests {
             #expect(json.hasPrefix(#"[{"id":"#))
             #expect(
                 json.contains(
-                    #""outcome":"shown","app":"Fotos","icon":"camera","urgency":"critical","actions":[{"key":"a","label":"Open"}]}]"#
+                    #""outcome":"shown","app":"Fotos","icon":"camera","urgency":"critical","#
+                        + #""actions":[{"key":"a","label":"Open"}]}]"#
                 ))
             #expect(try await rig.run("inbox", "--json=pretty").output.first == "[")
             #expect(try await rig.run("inbox", "post").exit == .code(65))

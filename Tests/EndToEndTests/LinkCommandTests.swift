@@ -23,7 +23,8 @@ struct LinkCommandTests {
         let desk = try TemporaryFolder()
         let phone = try TemporaryFolder()
         let made = try await run(
-            "echo secret | notifyctl link init --server mqtts://broker.example --user mina --name desk --password-file -",
+            "echo secret | notifyctl link init --server mqtts://broker.example --user mina "
+                + "--name desk --password-file -",
             in: desk)
         #expect(made.exit == .code(0))
         #expect(
@@ -127,7 +128,8 @@ struct LinkCommandTests {
         let key = String(repeating: "0123456789abcdef", count: 4)
         let result = try await run(
             """
-            mkdir $HOME/notifyd; printf '[link]\\nserver = "mqtt://localhost"\\nuser = "mina"\\nname = "a"\\n' > $HOME/notifyd/mqtt.toml
+            mkdir $HOME/notifyd; printf '[link]\\nserver = "mqtt://localhost"\\nuser = "mina"\\nname = "a"\\n' \
+            > $HOME/notifyd/mqtt.toml
             echo 'key = { credential = "link" }' >> $HOME/notifyd/mqtt.toml
             notifyctl link pair; echo \(key) | notifyctl link pair --key-file - | cut -c1-13
             """, in: home)

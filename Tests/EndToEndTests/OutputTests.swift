@@ -134,7 +134,8 @@ import Testing
                     "-c",
                     """
                     mkfifo "$1/pipe"
-                    for command in "notifyctl history" "notifyctl --help" "notifyd --help" "notifyctl listen --since 0"; do
+                    for command in "notifyctl history" "notifyctl --help" "notifyd --help" \
+                    "notifyctl listen --since 0"; do
                         $command > "$1/pipe" &
                         exec 4< "$1/pipe" 4<&-
                         wait $!; echo $?

@@ -3,7 +3,8 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// `Snooze` with the real programs. The shortest snooze is a minute: that the banner comes back is tested in virtual time.
+/// `Snooze` with the real programs. The shortest snooze is a minute: that the banner comes back is tested in virtual
+/// time.
 @Suite(.timeLimit(.minutes(1)))
 struct SnoozeTests {
     @Test func aSnoozedBannerIsClosedAndItsTimeOutlivesAKill() async throws {

@@ -29,7 +29,8 @@ import Testing
                 #expect(await rig.listener.resolution(of: id)?.outcome == "claimed")
             }
             print(
-                "claims after \(milliseconds) ms: \(inTime) of \(attempts) could be made in time, all of them suppressed"
+                "claims after \(milliseconds) ms: \(inTime) of \(attempts) could be made in "
+                    + "time, all of them suppressed"
             )
             #expect(inTime == 20, "this machine is too busy to claim at \(milliseconds) ms")
             #expect(rig.server.banners.all.count <= attempts - inTime)

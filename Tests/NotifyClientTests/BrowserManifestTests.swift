@@ -19,7 +19,8 @@ struct BrowserManifestTests {
         let manifest = try json("browser/manifest.json")
         #expect(
             manifest["browser_specific_settings"]?["gecko"]?["id"] == .string(HostManifest.mozillaExtension))
-        // https://developer.chrome.com/docs/extensions/reference/manifest/key: the first half of the hash, in letters from a to p.
+        // https://developer.chrome.com/docs/extensions/reference/manifest/key: the first half of the hash, in letters
+        // from a to p.
         let key = try #require(manifest["key"]?.string)
         let hash = try ChildProcess(
             "/bin/sh", ["-c", "echo \"$0\" | base64 -d | sha256sum | cut -c 1-32 | tr 0-9a-f a-p", key],

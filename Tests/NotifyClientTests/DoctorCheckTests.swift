@@ -445,7 +445,8 @@ struct DoctorCheckTests {
                     "banners wait; dunst.service failed (exit-code, exit status 1); installed: dunst, mako"))
             #expect(
                 check.finding.advice
-                    == "The log says why: journalctl --user -u dunst.service. If your desktop has another one, start that: mako."
+                    == "The log says why: journalctl --user -u dunst.service. If your desktop has "
+                    + "another one, start that: mako."
             )
         }
         let alone = ServerCheck(startFailures: 1, installed: [dunst]).finding

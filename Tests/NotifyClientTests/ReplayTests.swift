@@ -90,7 +90,8 @@ struct ReplayTests {
 
     @Test func aMutedEventIsShownIfItsRouteBreaksThrough() throws {
         let routes = try ConfiguredRoutes.parse([
-            "topic=/post/{id}\tbanner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic\tbreak_through=true",
+            "topic=/post/{id}\tbanner=true\twindow=100000\tmax_window=500000"
+                + "\twait=anyone\tcoalesce=topic\tbreak_through=true",
             "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic\tbreak_through=false",
         ])
         let pushes = [push(1, at: 0, outcome: "muted"), push(2, "/chat/1", at: 0, outcome: "muted")]

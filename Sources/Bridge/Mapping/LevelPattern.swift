@@ -43,7 +43,8 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
                 let name = String(part.dropFirst().dropLast())
                 guard name.isCaptureName else {
                     throw MapError(
-                        "'\(part)' is not a capture: a capture is a whole level such as {room}, of letters, digits and _"
+                        "'\(part)' is not a capture: a capture is a whole level such as {room}, "
+                            + "of letters, digits and _"
                     )
                 }
                 guard !names.contains(name) else { throw MapError("the capture {\(name)} is there twice") }

@@ -1,6 +1,7 @@
 package import NotifyText
 
-/// A text with values of a JSON object in it, in the language of [mustache(5)](https://mustache.github.io/mustache.5.html):
+/// A text with values of a JSON object in it, in the language of
+/// [mustache(5)](https://mustache.github.io/mustache.5.html):
 /// `{{name}}`, `{{a.b}}`, `{{.}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`, `{{! a comment }}`. It escapes
 /// nothing, and has no partials and no other braces. The library that notifyd uses needs Foundation, which takes more
 /// memory than a bridge has.

@@ -313,7 +313,8 @@ extension BridgeStatus {
             Self.stateSubject,
             Problem(
                 "the state was damaged when it was opened: it is set aside as \(file), and what it knew is gone",
-                "Stop the bridge and put a copy back as state.db, or begin again: notifyd-\(name)(8) says what was in it."
+                "Stop the bridge and put a copy back as state.db, or begin again: "
+                    + "notifyd-\(name)(8) says what was in it."
             ))
     }
 
@@ -335,7 +336,8 @@ extension BridgeStatus {
             reason.map {
                 Problem(
                     $0,
-                    "Make room on that disk. What waits is kept then; of what was given up, the log says why it came to nothing."
+                    "Make room on that disk. What waits is kept then; of what was given up, the log "
+                        + "says why it came to nothing."
                 )
             })
     }

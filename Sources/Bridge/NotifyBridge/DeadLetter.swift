@@ -58,7 +58,8 @@ enum LetterTable {
         if !content.isEmpty, content.count == letter.content.count {
             try database.run(
                 """
-                DELETE FROM letter WHERE length(content) = ? AND origin = ? AND reason = ? AND topic IS ? AND content = ?
+                DELETE FROM letter WHERE length(content) = ? AND origin = ? AND reason = ? AND \
+                topic IS ? AND content = ?
                 """,
                 [
                     .integer(Int64(content.count)), .text(letter.origin), .text(letter.reason),

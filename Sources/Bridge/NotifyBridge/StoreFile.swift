@@ -63,7 +63,8 @@ enum StoreFile {
         if tables.isEmpty, version == 0 {
             return try database.run(
                 """
-                CREATE TABLE record (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL) WITHOUT ROWID;
+                CREATE TABLE record (key TEXT PRIMARY KEY NOT NULL, value BLOB NOT NULL, sum INTEGER \
+                NOT NULL) WITHOUT ROWID;
                 CREATE TABLE letter (id INTEGER PRIMARY KEY AUTOINCREMENT, at INTEGER NOT NULL, topic TEXT,
                     origin TEXT NOT NULL, reason TEXT NOT NULL, content BLOB NOT NULL);
                 PRAGMA application_id = \(Self.application);
@@ -131,7 +132,8 @@ public struct StoreError: Error, Equatable, CustomStringConvertible {
 /// A connection to an SQLite file. GRDB is not used here, because it brings Foundation, which takes as much memory as a
 /// whole bridge.
 ///
-/// Errors hold the messages of SQLite and never the values of a statement. [SQLite](https://sqlite.org/c3ref/intro.html)
+/// Errors hold the messages of SQLite and never the values of a statement.
+/// [SQLite](https://sqlite.org/c3ref/intro.html)
 final class SQLiteFile: @unchecked Sendable {
     // Proof: the store uses it on its loop only, except in `init` and `deinit`, when nobody else has it.
 

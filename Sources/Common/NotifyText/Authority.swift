@@ -1,5 +1,5 @@
-/// The host and the port of an address, `push.example:8443` of `https://push.example:8443/path`: the one rule for all addresses that
-/// are read. [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
+/// The host and the port of an address, `push.example:8443` of `https://push.example:8443/path`: the one rule for all
+/// addresses that are read. [RFC 3986, section 3.2](https://www.rfc-editor.org/rfc/rfc3986#section-3.2)
 ///
 /// A host is a name, an address of version 4, or one of version 6 in brackets. As in browsers, a name that ends with a
 /// number is an address of version 4, so that `https://10.0.0.300` is none.
@@ -22,7 +22,8 @@ package struct Authority: Hashable, Sendable {
 
     /// What is right, for errors.
     package static let rule =
-        "a host is a name such as push.example, or an address such as 192.0.2.7 or [2001:db8::7]; a port from 1 to 65535 "
+        "a host is a name such as push.example, or an address such as 192.0.2.7 or "
+        + "[2001:db8::7]; a port from 1 to 65535 "
         + "may follow it, such as :8443"
     private static let maximumHost = 253
     private static let maximumLabel = 63

@@ -38,7 +38,8 @@ extension TOMLParser {
             offset: start,
             reason: isLong
                 ? "this string goes on to the end of the file; it ends with \(name)"
-                : "this string does not end on its line; it ends with \(name), and one of several lines is in three quotes"
+                : "this string does not end on its line; it ends with \(name), and one of several "
+                    + "lines is in three quotes"
         )
     }
 

@@ -99,7 +99,8 @@ extension TOMLParser {
         throw Mistake(
             offset: start,
             reason:
-                "a value is missing here: a string is in quotes, and there are numbers, true, false, [lists] and {tables}"
+                "a value is missing here: a string is in quotes, and there are numbers, true, "
+                + "false, [lists] and {tables}"
         )
     }
 

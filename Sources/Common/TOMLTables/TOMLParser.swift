@@ -100,7 +100,8 @@ package struct TOMLParser {
             throw Mistake(
                 offset: start,
                 reason:
-                    "this is not a table; a table begins like [defaults] or [[route]], with its name in letters or in quotes"
+                    "this is not a table; a table begins like [defaults] or [[route]], with its "
+                    + "name in letters or in quotes"
             )
         }
         let names = try readNames()

@@ -55,7 +55,8 @@ extension TableReader {
                 if !node.isBad {
                     note(
                         at: node.offset,
-                        "'\(key)' compares with a string, a whole number, true, false, or a list of these; this is \(node.kind)"
+                        "'\(key)' compares with a string, a whole number, true, false, or a list of "
+                            + "these; this is \(node.kind)"
                     )
                 }
                 return nil

@@ -107,7 +107,8 @@ public struct TableReader {
         guard user.utf8.count <= 256, !user.utf8.contains(0), let entry = getpwnam(user) else {
             note(
                 key,
-                "'\(key)' is \"\(PlainText.excerpt(user))\", and there is no such user; it is the number or the name of one"
+                "'\(key)' is \"\(PlainText.excerpt(user))\", and there is no such user; it is the "
+                    + "number or the name of one"
             )
             return nil
         }

@@ -1,6 +1,7 @@
 import Glibc
 
-/// Where a user's files are, by the [XDG Base Directory Specification](https://specifications.freedesktop.org/basedir-spec/latest/):
+/// Where a user's files are, by the
+/// [XDG Base Directory Specification](https://specifications.freedesktop.org/basedir-spec/latest/):
 /// a variable that is empty or holds a relative path counts as not set.
 package struct BaseDirectories {
     /// The folder that logind makes for each user who is logged in.

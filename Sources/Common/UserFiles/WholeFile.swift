@@ -78,7 +78,8 @@ package enum WholeFile {
             let failure = Failure(errno)
             guard [EACCES, EPERM, EROFS].contains(errno) else { throw failure }
             throw Failure(
-                "a whole new file is written beside it, which the folder \(folder(of: target)) does not allow: \(failure)"
+                "a whole new file is written beside it, which the folder \(folder(of: target)) "
+                    + "does not allow: \(failure)"
             )
         }
         _ = fcntl(file, F_SETFD, FD_CLOEXEC)
@@ -229,7 +230,8 @@ package enum NamedFile {
             hidden.contains(where: { isBelow($0, path) })
         else { return "" }
         return
-            "; if it is there, its unit hides it from this program: put it beside the configuration, in ~/.config/notifyd"
+            "; if it is there, its unit hides it from this program: put it beside the "
+            + "configuration, in ~/.config/notifyd"
     }
 
     private static func isBelow(_ folder: String, _ path: String) -> Bool {

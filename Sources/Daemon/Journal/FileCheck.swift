@@ -21,7 +21,8 @@ enum FileCheck {
     }
 
     /// Whether the format numbers of the header are valid. SQLite does not report wrong ones as damage: it opens the
-    /// file for reading only, or not at all. See [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
+    /// file for reading only, or not at all. See
+    /// [the header](https://www.sqlite.org/fileformat2.html#the_database_header).
     static func hasUsableHeader(_ path: String) -> Bool {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         // A missing file is made later, and an unreadable one is reported later.

@@ -26,9 +26,11 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     public var description: String {
         switch self {
         case .diskFull:
-            "the disk is full; make room there, or delete old events with notifyctl forget if the journal is what fills it"
+            "the disk is full; make room there, or delete old events with notifyctl forget if the "
+                + "journal is what fills it"
         case .fileTooLarge:
-            "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of the unit), restart notifyd"
+            "a file has reached the limit of file sizes; raise it (ulimit -f, or LimitFSIZE= of "
+                + "the unit), restart notifyd"
         case .readOnly: "its directory or a file in it is read-only"
         case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
         case .gone(let text): "\(text); notifyd goes on in a moment with what is there and what is in memory"
@@ -45,7 +47,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         switch self {
         case .gone, .damaged: "There is nothing to do: notifyd repairs that itself."
         case .readOnly:
-            "If the state directory was deleted, replaced or mounted again, the sandbox still shows the old one: systemctl "
+            "If the state directory was deleted, replaced or mounted again, the sandbox still "
+                + "shows the old one: systemctl "
                 + "--user restart notifyd. Otherwise make it writable, and notifyd continues within seconds."
         default: "Correct that, and notifyd continues within seconds."
         }

@@ -168,7 +168,8 @@ extension Router {
         guard names.isOwn(origin) else { return }
         if let id = names.ownID(origin), id < events.nextID { return }
         throw .invalidEvent(
-            "option 'source' is this device and option 'event-id' is '\(origin.eventID?.quotable ?? "")', which is not an event "
+            "option 'source' is this device and option 'event-id' is "
+                + "'\(origin.eventID?.quotable ?? "")', which is not an event "
                 + "of it: names of this device are given by it; leave out both options, or choose another source")
     }
 }

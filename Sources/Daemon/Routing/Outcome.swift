@@ -179,7 +179,8 @@ extension Refusal {
     /// No event has this id.
     public static func noEvent(_ id: EventID) -> Refusal {
         .unknownEvent(
-            "there is no event \(id): it was deleted, or never existed; ids come from Send, Publish and the signal Event"
+            "there is no event \(id): it was deleted, or never existed; ids come from Send, "
+                + "Publish and the signal Event"
         )
     }
 }

@@ -15,7 +15,8 @@ enum Owner: Hashable {
     }
 }
 
-/// What each program has in one of the router's tables. A program keeps its share when it leaves the bus and comes back.
+/// What each program has in one of the router's tables. A program keeps its share when it leaves the bus and comes
+/// back.
 struct Owners {
     /// Entries of a table and their memory cost.
     struct Usage: Equatable {

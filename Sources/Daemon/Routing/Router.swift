@@ -17,8 +17,8 @@
 /// called, and which are values. `EventReader` takes in what is not in memory, and `Router+Removing` takes events out.
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and `AwaitedClaims`
 /// are the other ways to claim; `QuietPeriods` holds banners back, `Digests` says afterwards what they were,
-/// `Router+Snoozing` lets them come back later. `Router+Replacing` ends events for their successors. Each of these parts
-/// keeps its own state; only an extension of `Router` sees two of them.
+/// `Router+Snoozing` lets them come back later. `Router+Replacing` ends events for their successors. Each of these
+/// parts keeps its own state; only an extension of `Router` sees two of them.
 public struct Router {
     var settings: Settings
     var events: Events

@@ -50,7 +50,8 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
             guard part.first == "{", part.last == "}", name.isCaptureName else {
                 throw TopicError(
                     reason:
-                        "'\(part)' is not a capture: a capture is a whole segment such as {id}, of letters, digits and _"
+                        "'\(part)' is not a capture: a capture is a whole segment such as {id}, "
+                        + "of letters, digits and _"
                         + (allowsBelow ? Self.advice(at: Substring(text.utf8.prefix(offset - 1))) : ""),
                     offset: offset)
             }
@@ -69,7 +70,8 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Parameter start: the pattern before a segment that cannot be read.
     private static func advice(at start: Substring) -> String {
-        "; \(start)/{name} is one segment below \(start.isEmpty ? "/" : start), and \(start)/** everything at or below it"
+        "; \(start)/{name} is one segment below \(start.isEmpty ? "/" : start), and \(start)/** "
+            + "everything at or below it"
     }
 
     /// The names of the captures, from the left.

@@ -196,7 +196,8 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
             .refused,
             "the certificate of the broker is not accepted: \(reason)"
                 + (isAuthorityUnknown
-                    ? "; if it is signed by your own authority, name its file: 'authorities' in [link] of mqtt.toml, or "
+                    ? "; if it is signed by your own authority, name its file: 'authorities' in "
+                        + "[link] of mqtt.toml, or "
                         + "--authorities of \"notifyctl link init\" and \"join\"" : ""),
             advice: isOutOfTime
                 ? "Have the broker get a new one; if it is a new one, see whether the clock is right: timedatectl"

@@ -9,7 +9,8 @@ enum Options: Equatable {
 
     static let helpText = """
         Browsers start this program for the extension of notifyd: it holds the screens of the tabs that are looked at.
-        The rules are in ~/.config/notifyd/browser.toml: notifyd-browser.toml(5). To tell your browsers of it: notifyctl browser install
+        The rules are in ~/.config/notifyd/browser.toml: notifyd-browser.toml(5). To tell your browsers of it: \
+        notifyctl browser install
 
         USAGE: notifyd-browser --check-config [--config <file>]
 

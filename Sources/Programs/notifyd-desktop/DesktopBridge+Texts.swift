@@ -100,7 +100,8 @@ extension DesktopBridge {
             topics.first.map { topic in
                 BridgeStatus.Problem(
                     "texts at \(topic)\(others) stay longer than they should, behind an event that stays",
-                    "Give these programs topics where nobody else publishes, or delete the texts: notifyctl forget \(topic)"
+                    "Give these programs topics where nobody else publishes, or delete the texts: "
+                        + "notifyctl forget \(topic)"
                 )
             })
     }

@@ -7,7 +7,8 @@ import Watching
 /// The portal's backend: the notifications of sandboxed programs, which nothing shows but this program, and so not
 /// before notifyd has decided. ``PortalNotices`` decides, this does.
 ///
-/// It is version 1 of [the interface](https://flatpak.github.io/xdg-desktop-portal/docs/impl-dbus-interfaces.html). In version 2,
+/// It is version 1 of [the interface](https://flatpak.github.io/xdg-desktop-portal/docs/impl-dbus-interfaces.html). In
+/// version 2,
 /// pictures and sounds are file descriptors, which a ``Value`` does not have; the portal makes version 1 of what
 /// programs say in version 2.
 final class Portal: @unchecked Sendable {

@@ -15,7 +15,8 @@ struct Options: Equatable {
     static let help = """
         OVERVIEW: Holds screens at notifyd for the windows that are looked at.
 
-        Its rules are in ~/.config/notifyd/focus.toml: notifyd-focus.toml(5). notifyctl(1) shows what it sees: notifyctl focus.
+        Its rules are in ~/.config/notifyd/focus.toml: notifyd-focus.toml(5). notifyctl(1) shows what \
+        it sees: notifyctl focus.
 
         Examples:
           systemctl --user enable --now notifyd-focus
@@ -56,7 +57,8 @@ struct Options: Equatable {
                 let text = try value()
                 guard let level = Logger.Level(rawValue: text) else {
                     throw UsageMistake(
-                        "“\(text)” is not a level; there are \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))."
+                        "“\(text)” is not a level; there are "
+                            + "\(Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))."
                     )
                 }
                 logLevel = level

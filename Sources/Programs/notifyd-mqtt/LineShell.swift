@@ -336,7 +336,8 @@ final class LineShell: @unchecked Sendable {
             guard limitText() else { return }
             show(
                 .connected,
-                "\(settings.server) as \"\(settings.user)\", \(version.words)\(cipher.isSealed ? "" : ", without a key")"
+                "\(settings.server) as \"\(settings.user)\", "
+                    + "\(version.words)\(cipher.isSealed ? "" : ", without a key")"
             )
             if isAbsenceLogged {
                 isAbsenceLogged = false

@@ -127,7 +127,8 @@ extension LinkBridge {
             guard !isOnline else {
                 return Self.error(
                     "DeviceOnline",
-                    "This device is online, and would be back at once. It can leave the link by itself; if it is lost, change the password and the key."
+                    "This device is online, and would be back at once. It can leave the link by itself; if it is "
+                        + "lost, change the password and the key."
                 )
             }
             guard known.allSatisfy(\.isConnected) else { return Self.notConnected }

@@ -98,7 +98,8 @@ struct MapReader {
         let names = SubscribeMap.names.joined(separator: ", ")
         table.note(
             key,
-            "'\(key)' has \(unknown.joined(separator: ", ")); the names are \(names), and \(SubscribeMap.openName).… for "
+            "'\(key)' has \(unknown.joined(separator: ", ")); the names are \(names), and "
+                + "\(SubscribeMap.openName).… for "
                 + "members of the message")
     }
 

@@ -108,7 +108,8 @@ public struct NtfyBridge: Bridge {
             services.logger.warning("Banners have no pictures", metadata: ["error": "\(error)"])
             problem = BridgeStatus.Problem(
                 "banners have no pictures: \(error)",
-                "Make that folder one that only you can write to, and restart notifyd-ntfy; its unit makes it by RuntimeDirectory=."
+                "Make that folder one that only you can write to, and restart notifyd-ntfy; its unit makes "
+                    + "it by RuntimeDirectory=."
             )
             return nil
         }
@@ -177,7 +178,8 @@ final class StatusBoard: Sendable {
             reason.map {
                 BridgeStatus.Problem(
                     "\(name): \($0)",
-                    "It is tried again by itself. If a login page of the network is in between, log in; else correct 'url' in "
+                    "It is tried again by itself. If a login page of the network is in between, log "
+                        + "in; else correct 'url' in "
                         + "ntfy.toml.")
             })
     }

@@ -64,8 +64,10 @@ struct Opener: Sendable {
             if case .opened = await unit.run(timeout: Self.timeout) { return true }
         }
         logger.warning(
-            "A text cannot be copied: that needs wl-clipboard or xclip, and the service manager, which knows the display"
-        )
+            """
+            A text cannot be copied: that needs wl-clipboard or xclip, and the service \
+            manager, which knows the display
+            """)
         return false
     }
 

@@ -23,7 +23,8 @@ extension PushBridge {
         guard let member = call.message.member, Self.members.contains(member) else {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownMethod",
-                "There is no method \((call.message.member ?? "").visible()) in \(DistributorLink.connectorInterface); its methods are "
+                "There is no method \((call.message.member ?? "").visible()) in "
+                    + "\(DistributorLink.connectorInterface); its methods are "
                     + "Message, NewEndpoint and Unregistered.")
         }
         guard !delivered.distributors.isEmpty else { return deny(call) }
@@ -72,9 +73,11 @@ extension PushBridge {
         services.status.setProblem(
             "endpoint",
             BridgeStatus.Problem(
-                "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a copy, or it was removed "
+                "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a "
+                    + "copy, or it was removed "
                     + "while its distributor was away",
-                "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender the new address and keys."
+                "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender "
+                    + "the new address and keys."
             ))
         // Whoever makes tokens up makes no list of any length.
         for distributor in distributors where former.count < 2 * PushEndpoint.maximumCount {
@@ -157,13 +160,15 @@ extension PushBridge {
         guard !services.deadLetters.isFull else {
             return call.fail(
                 "org.freedesktop.DBus.Error.LimitsExceeded",
-                "The message can never be taken, and the disk is full, so that it cannot be kept either; deliver it later."
+                "The message can never be taken, and the disk is full, so that it cannot be kept "
+                    + "either; deliver it later."
             )
         }
         guard refusals < Self.maximumRefusals else {
             return call.fail(
                 "org.freedesktop.DBus.Error.LimitsExceeded",
-                "\(Self.maximumRefusals) messages that can never be taken wait to be kept as dead letters; deliver this one later."
+                "\(Self.maximumRefusals) messages that can never be taken wait to be kept as dead "
+                    + "letters; deliver this one later."
             )
         }
         refusals += 1

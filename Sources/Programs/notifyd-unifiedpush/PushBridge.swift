@@ -4,7 +4,8 @@ public import NotifyBridge
 import NotifyClient
 public import TOMLTables
 
-/// The connector of [UnifiedPush](https://unifiedpush.org) (D-Bus specification 0.3.0, version 2): `notifyd-unifiedpush`.
+/// The connector of [UnifiedPush](https://unifiedpush.org) (D-Bus specification 0.3.0, version 2):
+/// `notifyd-unifiedpush`.
 ///
 /// What a distributor delivers is answered when it is on disk: in the journal of notifyd or, while notifyd takes
 /// nothing, in the store of the bridge. Repeats are told by the digest of the message: who delivers again delivers the

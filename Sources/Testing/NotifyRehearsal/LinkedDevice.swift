@@ -75,7 +75,8 @@ extension LinkedDevice {
         while try await !bridge.peersOnline().isSuperset(of: names) {
             guard ContinuousClock.now < deadline else {
                 throw RehearsalError(
-                    "\(name) did not see \(names.sorted().joined(separator: " and ")) within \(limit). Its bridge said: \(bridge.log)"
+                    "\(name) did not see \(names.sorted().joined(separator: " and ")) within \(limit). Its "
+                        + "bridge said: \(bridge.log)"
                 )
             }
             try await Task.sleep(for: .milliseconds(20))

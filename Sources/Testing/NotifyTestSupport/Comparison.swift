@@ -114,7 +114,8 @@ public struct Comparison {
             }
             if recording.refusals[symbol] != refusals[symbol] {
                 differences.append(
-                    "\(symbol) is refused: \(recording.refusals[symbol] ?? "no"); expected is \(refusals[symbol] ?? "no")"
+                    "\(symbol) is refused: \(recording.refusals[symbol] ?? "no"); expected is "
+                        + "\(refusals[symbol] ?? "no")"
                 )
             }
         }

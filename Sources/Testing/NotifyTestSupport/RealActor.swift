@@ -31,8 +31,8 @@ struct RealActor: Sendable {
         connection = try await Connection.open(address)
     }
 
-    /// [unixexec](https://dbus.freedesktop.org/doc/dbus-specification.html#transports-exec): the connection goes through a
-    /// process that is started for it.
+    /// [unixexec](https://dbus.freedesktop.org/doc/dbus-specification.html#transports-exec): the connection goes
+    /// through a process that is started for it.
     private static func addressOfItsOwnProcess(_ address: String) -> String {
         // In the value of a key, what is not plain is written as %xx.
         let path = address.replacing("=", with: "%3d").replacing(":", with: "%3a").replacing(",", with: "%2c")

@@ -79,7 +79,8 @@ extension ScenarioParser {
                 let group = reader.take { $0 != ")" }
                 guard reader.take() == ")", reader.isAtEnd || reader.next == " " else {
                     throw reader.error(
-                        "a group such as (ab) ends its line, so that columns stay aligned; the lane may go on in a second line"
+                        "a group such as (ab) ends its line, so that columns stay aligned; the lane "
+                            + "may go on in a second line"
                     )
                 }
                 for symbol in group { marks.append(Lane.Mark(column: column, symbol: symbol)) }

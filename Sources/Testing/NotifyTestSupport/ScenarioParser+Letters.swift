@@ -19,7 +19,8 @@ extension ScenarioParser {
             scenario!.remarks.append(.undecided(symbol))
         } else {
             throw reader.error(
-                "of a letter one says '=', 'counts', 'repeats', 'is refused:', 'stays undecided' or, of a screen, 'at 1:'"
+                "of a letter one says '=', 'counts', 'repeats', 'is refused:', 'stays undecided' "
+                    + "or, of a screen, 'at 1:'"
             )
         }
     }

@@ -1,5 +1,5 @@
-/// The pseudorandom number generator of every random test: [SplitMix64](https://prng.di.unimi.it/splitmix64.c). A seed gives the
-/// same numbers on every machine.
+/// The pseudorandom number generator of every random test: [SplitMix64](https://prng.di.unimi.it/splitmix64.c). A seed
+/// gives the same numbers on every machine.
 public struct SplitMix64: RandomNumberGenerator {
     private var state: UInt64
 

@@ -149,7 +149,8 @@ final class LinkDevice: Sendable {
                 let state = try await property("State")?.string ?? "gone"
                 let detail = try await property("Detail")?.string ?? ""
                 throw RehearsalError(
-                    "It did not come true on \(label) that \(fact). The bridge is \(state) (\(detail)); its log: \(bridgeLog)"
+                    "It did not come true on \(label) that \(fact). The bridge is \(state) "
+                        + "(\(detail)); its log: \(bridgeLog)"
                 )
             }
             try await Task.sleep(for: .milliseconds(20))

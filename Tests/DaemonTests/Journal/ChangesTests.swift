@@ -47,7 +47,8 @@ struct ChangesTests {
             try journal.commit([
                 .decided(EventID(2), muted), .read(EventID(2), by: ":1.7", at: 7_000), .decided(EventID(1), shown),
                 removal(
-                    try Topic("/a"), EventID(4), Origin(source: "x", eventID: "y", via: "z"), accepted: 8, published: 7),
+                    try Topic("/a"), EventID(4), Origin(source: "x", eventID: "y", via: "z"), accepted: 8,
+                    published: 7),
                 removal(try Topic("/b"), EventID(5), Origin(), accepted: 9),
             ])
             let all = try list(journal)

@@ -142,12 +142,14 @@ struct IntegrityCheckTests {
                 try db.execute(
                     sql: """
                         PRAGMA writable_schema = ON;
-                        UPDATE sqlite_master SET sql = replace(sql, 'outcome BETWEEN 1 AND 9', 'outcome BETWEEN 2 AND 9')
+                        UPDATE sqlite_master SET sql = replace(sql, 'outcome BETWEEN 1 AND 9', \
+                        'outcome BETWEEN 2 AND 9')
                             WHERE name = 'event_unread';
                         PRAGMA writable_schema = RESET;
                         REINDEX event_unread;
                         PRAGMA writable_schema = ON;
-                        UPDATE sqlite_master SET sql = replace(sql, 'outcome BETWEEN 2 AND 9', 'outcome BETWEEN 1 AND 9')
+                        UPDATE sqlite_master SET sql = replace(sql, 'outcome BETWEEN 2 AND 9', \
+                        'outcome BETWEEN 1 AND 9')
                             WHERE name = 'event_unread';
                         PRAGMA writable_schema = RESET;
                         """)

@@ -148,7 +148,8 @@ struct ConfigurationLimitTests {
     @Test func whatIsUsualIsFarFromTheLimits() throws {
         var reader = ConfigurationReader()
         let text = (0..<1000).map {
-            "[[route]]\ntopic = \"/a/\($0)/{id}\"\ntitle = \"{{#title}}{{title}}{{/title}}{{^title}}{{id}}{{/title}}\"\n"
+            "[[route]]\ntopic = \"/a/\($0)/{id}\"\ntitle = "
+                + "\"{{#title}}{{title}}{{/title}}{{^title}}{{id}}{{/title}}\"\n"
         }.joined()
         reader.add(file: "test.toml", text: text)
         #expect(try reader.finish().routes.routes.count == 1007)

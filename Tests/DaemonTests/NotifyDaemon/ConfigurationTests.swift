@@ -85,7 +85,8 @@ struct ConfigurationTests {
         reader.add(
             file: "a",
             text:
-                "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\npause_digest = true\nfollow_desktop = false\n"
+                "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\npause_digest = "
+                + "true\nfollow_desktop = false\n"
         )
         reader.add(file: "b", text: "[defaults]\nwindow = \"2s\"\n")
         let configuration = try reader.finish()
@@ -135,7 +136,8 @@ struct ConfigurationTests {
         Mistake(
             text: "[[route]]\ntopic = \"/build/{a b}\"\n", place: "2:1", word: "/build/** everything at or below it"),
         Mistake(
-            text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic = \"/b\"\nbaner = true\n", place: "5:1", word: "'baner'"),
+            text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic "
+                + "= \"/b\"\nbaner = true\n", place: "5:1", word: "'baner'"),
         Mistake(text: "[[route]]\ntopic = \"/a\"\n[[route]]\ntopic = \"/a\"\n", place: "4:1", word: "already"),
         Mistake(text: "[[route]]\ntopic = \"/a\"\nbanner = \"yes\"\n", place: "3:1", word: "true or false"),
         Mistake(

@@ -43,7 +43,8 @@ struct FrameReaderTests {
     /// A page chooses what it says; the other tabs are understood all the same.
     @Test func halfASurrogatePairIsOneWrongCharacter() throws {
         let message = #"""
-            {"version":1,"tabs":[{"id":1,"address":"https://a.example/","topic":"/a\ud83d","focused":true,"visible":true}]}
+            {"version":1,"tabs":[{"id":1,"address":"https://a.example/",\#
+            "topic":"/a\ud83d","focused":true,"visible":true}]}
             """#
         let tabs = try TabMessage.parse(Array(message.utf8))
         #expect(tabs.map(\.topic) == ["/a\u{FFFD}"])

@@ -12,7 +12,8 @@ import Watching
     }
 
     private static func leaf(_ id: Int, _ title: String, more: String = "") -> String {
-        #"{"id":\#(id),"type":"con","name":"\#(title)","window":\#(id),"nodes":[],"floating_nodes":[],"focus":[]\#(more),"#
+        #"{"id":\#(id),"type":"con","name":"\#(title)","window":\#(id),"nodes":[],"#
+            + #""floating_nodes":[],"focus":[]\#(more),"#
             + #""window_properties":{"class":"App","instance":"app"}}"#
     }
 

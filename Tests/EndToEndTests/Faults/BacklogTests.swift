@@ -46,7 +46,8 @@ struct BacklogTests {
                 #expect(highest - atStart <= Self.count * FaultRig.backlogFootprint + 10 << 20)
             }
             print(
-                "\(Self.count) events: first answer after \(answered), all announced after \(whole) with \(peak >> 20) MiB,",
+                "\(Self.count) events: first answer after \(answered), all announced after "
+                    + "\(whole) with \(peak >> 20) MiB,",
                 "all shown with \(highest >> 20) MiB")
         }
     }
@@ -110,7 +111,8 @@ struct BacklogTests {
             }
             print(
                 "\(member) of \(count) events: answered after \(answered);",
-                "\(before >> 20) MiB before, \(peak >> 20) MiB at most, \(try rig.residentMemory() >> 20) MiB afterwards"
+                "\(before >> 20) MiB before, \(peak >> 20) MiB at most, "
+                    + "\(try rig.residentMemory() >> 20) MiB afterwards"
             )
         }
     }

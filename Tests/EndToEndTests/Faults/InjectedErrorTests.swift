@@ -2,7 +2,8 @@ import NotifyClient
 import NotifyRehearsal
 import Testing
 
-/// The kernel itself says that a sync failed: [fault injection of strace(1)](https://man7.org/linux/man-pages/man1/strace.1.html).
+/// The kernel itself says that a sync failed:
+/// [fault injection of strace(1)](https://man7.org/linux/man-pages/man1/strace.1.html).
 @Suite(.timeLimit(.minutes(2)), .enabled("strace may not trace here, or is not there") { await Tracing.isPossible })
 struct InjectedErrorTests {
     /// It may be one of the index, or of a segment that is made ready: then nobody is refused.

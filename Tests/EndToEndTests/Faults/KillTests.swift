@@ -33,7 +33,8 @@ struct KillTests {
             #expect(load.witness.acknowledged > kills)
             starts.sort()
             print(
-                "\(kills) kills: \(load.witness.acknowledged) acknowledged, \(history.count) kept, \(faults.count) faults,",
+                "\(kills) kills: \(load.witness.acknowledged) acknowledged, \(history.count) "
+                    + "kept, \(faults.count) faults,",
                 "\(banners.count) banners, \(repeats.all) repeated, at most \(repeats.most) by one kill;",
                 "ready after \(starts[starts.count / 2]) (p99 \(starts[starts.count * 99 / 100]))")
         }

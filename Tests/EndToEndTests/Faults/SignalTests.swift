@@ -47,7 +47,8 @@ struct SignalTests {
             [[route]]
             topic = "/button"
             window = "0ms"
-            actions = [{ key = "go", label = "Go", exec = ["sh", "-c", "grep SigIgn /proc/self/status > \(folder.path)/out.new && mv \(folder.path)/out.new \(folder.path)/out"] }]
+            actions = [{ key = "go", label = "Go", exec = ["sh", "-c", "grep SigIgn /proc/self/status > \
+            \(folder.path)/out.new && mv \(folder.path)/out.new \(folder.path)/out"] }]
             """
         try await withFaultRig(configuration) { rig in
             let id = try await rig.send("/button")

@@ -14,10 +14,15 @@ struct LineCipherTests {
         device: device, at: 1_700_000_000_000_000, body: .presence(Presence(connection: 7, isOnline: true)))
 
     private static let sealed =
-        #"{"v":1,"key":"50a338f9.00112233445566778899aabbccddeeff","nonce":"ZGVmZ2hpamtsbW5v","sealed":"xUa1y6uBqHRwYaEbnnr++WzXj89ohLzzhJ3+pNmeyoanUcJG0U//k4zYa31n3ARlRuZkPibrTkInV2wA8db/HCOY4A69+xs7k9gZQrMJaG5IIVeVdhkxH3PArnjovleNnb7LfVvlwvHJSMf+qSQBOX/hjrLxr5bJGqHBGt0FKDYL8PDiBZdB7w=="}"#
+        #"{"v":1,"key":"50a338f9.00112233445566778899aabbccddeeff","nonce":"ZGVmZ2hpamtsbW5v","sealed":"xU"#
+        + #"a1y6uBqHRwYaEbnnr++WzXj89ohLzzhJ3+pNmeyoanUcJG0U//k4zYa31n3ARlRuZkPibrTkInV2wA8db/HCOY4A69+xs7k9"#
+        + #"gZQrMJaG5IIVeVdhkxH3PArnjovleNnb7LfVvlwvHJSMf+qSQBOX/hjrLxr5bJGqHBGt0FKDYL8PDiBZdB7w=="}"#
     private static let channelTopic = "notifyd/1/channel/run/o/\(device)"
     private static let signed =
-        #"{"v":2,"signer":"XkIwMwRPVqE6aGeZSHvL+mPdHjkgTOwn3TmibaphVig=","signature":"D+g1vUQrSGCGLcOec9mN7AGKhN8oBgTQR6I+qYbuE/PLnRiQbCP0OedMhlmTVLCvwvmoxM0k/MnxpTt+iusvDQ==","signed":"eyJ2IjoxLCJkZXZpY2UiOiIwMDExMjIzMzQ0NTU2Njc3ODg5OWFhYmJjY2RkZWVmZiIsImF0IjoxNzAwMDAwMDAwMDAwMDAwLCJraW5kIjoicHJlc2VuY2UiLCJjb25uZWN0aW9uIjo3LCJvbmxpbmUiOnRydWV9"}"#
+        #"{"v":2,"signer":"XkIwMwRPVqE6aGeZSHvL+mPdHjkgTOwn3TmibaphVig=","signature":"D+g1vUQrSGCGLcOec9mN"#
+        + #"7AGKhN8oBgTQR6I+qYbuE/PLnRiQbCP0OedMhlmTVLCvwvmoxM0k/MnxpTt+iusvDQ==","signed":"eyJ2IjoxLCJkZXZp"#
+        + #"Y2UiOiIwMDExMjIzMzQ0NTU2Njc3ODg5OWFhYmJjY2RkZWVmZiIsImF0IjoxNzAwMDAwMDAwMDAwMDAwLCJraW5kIjoicHJl"#
+        + #"c2VuY2UiLCJjb25uZWN0aW9uIjo3LCJvbmxpbmUiOnRydWV9"}"#
 
     private func opened(_ content: Delivery.Content) -> Message? {
         if case .message(let message, _) = content { message } else { nil }

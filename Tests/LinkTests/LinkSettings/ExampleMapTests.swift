@@ -66,7 +66,8 @@ struct ExampleMapTests {
 
     private func review(_ type: String, _ severity: String, end: String = "null") -> String {
         let state = """
-            {"id": "1718987129.308396-fqk5ka", "camera": "front_door", "start_time": 1718987129.308396, "end_time": \(end),
+            {"id": "1718987129.308396-fqk5ka", "camera": "front_door", "start_time": \
+            1718987129.308396, "end_time": \(end),
              "severity": "\(severity)", "thumb_path": "/media/frigate/clips/review/thumb-front_door-1718987129.webp",
              "data": {"detections": ["1718987128.947436-g92ztx"], "objects": ["person", "car"], "sub_labels": [],
                       "zones": ["driveway"], "audio": []}}
@@ -120,14 +121,16 @@ struct ExampleMapTests {
     private func group(_ status: String, severity: String = "critical", alerts: [String] = []) -> String {
         let list = (alerts.isEmpty ? [status] : alerts).map { status in
             """
-            {"status": "\(status)", "labels": {"alertname": "DiskFull", "instance": "a"}, "annotations": {"summary": "a is full"},
+            {"status": "\(status)", "labels": {"alertname": "DiskFull", "instance": "a"}, "annotations": \
+            {"summary": "a is full"},
              "startsAt": "2023-02-06T13:08:45.828Z", "endsAt": "0001-01-01T00:00:00Z",
              "generatorURL": "http://prometheus.example.org:9090/graph?g0.expr=up", "fingerprint": "1a30ba71cca2921f"}
             """
         }
         return """
             {"receiver": "pager", "status": "\(status)", "alerts": [\(list.joined(separator: ","))],
-             "groupLabels": {"alertname": "DiskFull"}, "commonLabels": {"alertname": "DiskFull", "severity": "\(severity)"},
+             "groupLabels": {"alertname": "DiskFull"}, "commonLabels": {"alertname": "DiskFull", \
+             "severity": "\(severity)"},
              "commonAnnotations": {}, "externalURL": "http://prometheus.example.org:9093", "version": "4",
              "groupKey": "{}/{severity=\\"critical\\"}:{alertname=\\"DiskFull\\"}", "truncatedAlerts": 0}
             """
@@ -155,7 +158,8 @@ struct ExampleMapTests {
                 "", "rubbish", "[]", "{}", "null", "\"a\"", "{\"type\": {}}",
                 "{\"alerts\": [1, {\"labels\": null}, []]}",
                 "{\"after\": 7, \"tag\": [[]], \"groupKey\": {\"a\": 1}}", "{\"message\": \"\\u0000\\uffff\"}",
-                "{\"groupKey\": \"\(String(repeating: "ö", count: 300))\", \"message\": \"\(String(repeating: "x", count: 9000))\"}",
+                "{\"groupKey\": \"\(String(repeating: "ö", count: 300))\", \"message\": "
+                    + "\"\(String(repeating: "x", count: 9000))\"}",
             ] {
                 guard case .event(let event)? = try? map.result(of: Array(text.utf8), at: topic) else { continue }
                 #expect(event.collapse?.utf8.count ?? 1 <= 256 && event.collapse != "")

@@ -102,7 +102,8 @@ struct LinkSettingsTests {
         let remote = Self.least.replacing("mqtts://", with: "mqtt://")
         #expect(
             mistakes(remote) == [
-                "mqtt.toml:2:1: mqtt:// to another machine lets everybody on the way read the password and change messages; "
+                "mqtt.toml:2:1: mqtt:// to another machine lets everybody on the way read the "
+                    + "password and change messages; "
                     + "write mqtts://, or allow it: insecure = true"
             ])
         #expect(mistakes(remote + "insecure = true").isEmpty)

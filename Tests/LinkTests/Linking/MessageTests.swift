@@ -88,7 +88,8 @@ struct MessageTests {
 
     @Test func anEventThatCannotBeReadKeepsItsPlaceInTheStream() throws {
         let message = try read(
-            "{\"v\":1,\(head),\"kind\":\"removal\",\"number\":2,\"previous\":1,\"source\":\"a\",\"event-id\":\"1\",\"topic\":\"x\"}"
+            "{\"v\":1,\(head),\"kind\":\"removal\",\"number\":2,\"previous\":1,\"source\":\"a\",\"event-id\":\"1\","
+                + "\"topic\":\"x\"}"
         )
         guard case .said(let said) = message.body, case .malformed(let reason) = said.content else {
             Issue.record("it is \(message)")
@@ -102,9 +103,13 @@ struct MessageTests {
         "", "{", "[]", "{\"v\":1}", "{\"v\":0}", "{\"v\":1,\"v\":1}", "{\"v\":1,\"device\":\"00\"}", "\u{FEFF}{}",
         "{} {}",
         "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1.5,\"kind\":\"nothing\"}",
-        "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"nothing\",\"number\":1,\"previous\":1}",
-        "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"question\",\"id\":1,\"after\":2,\"through\":2}",
-        "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"answer\",\"id\":1,\"after\":2,\"through\":4,\"items\":[{\"kind\":\"nothing\",\"number\":5,\"previous\":2}]}",
+        "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"nothing\","
+            + "\"number\":1,\"previous\":1}",
+        "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"question\","
+            + "\"id\":1,\"after\":2,\"through\":2}",
+        "{\"v\":1,\"device\":\"00112233445566778899aabbccddeeff\",\"at\":1,\"kind\":\"answer\","
+            + "\"id\":1,\"after\":2,\"through\":4,"
+            + "\"items\":[{\"kind\":\"nothing\",\"number\":5,\"previous\":2}]}",
     ])
     func whatIsNoMessageIsRefused(_ text: String) {
         #expect(throws: MessageError.self) { try read(text) }

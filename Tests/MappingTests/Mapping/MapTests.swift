@@ -91,7 +91,8 @@ struct MapTests {
         let map = OutboundMap(address: "desk/events", topics: [.all])
         #expect(
             String(decoding: try map.message(for: sent), as: UTF8.self)
-                == #"{"topic":"/build/app","title":"Say \"done\"","body":"","published":17,"urgency":"critical","source":"notifyd:x","event-id":"1","fields":{"state":"ok","title":"other"}}"#
+                == #"{"topic":"/build/app","title":"Say \"done\"","body":"","published":17,"urgency":"critical","#
+                + #""source":"notifyd:x","event-id":"1","fields":{"state":"ok","title":"other"}}"#
         )
     }
 

@@ -21,8 +21,10 @@ struct ExampleMapTests {
 
     private func group(_ status: String) -> String {
         """
-        {"receiver": "ntfy", "status": "\(status)", "alerts": [{"status": "\(status)", "labels": {"alertname": "DiskFull"},
-         "annotations": {"summary": "a is full"}, "startsAt": "2023-02-06T13:08:45.828Z", "endsAt": "0001-01-01T00:00:00Z",
+        {"receiver": "ntfy", "status": "\(status)", "alerts": [{"status": "\(status)", "labels": \
+        {"alertname": "DiskFull"},
+         "annotations": {"summary": "a is full"}, "startsAt": "2023-02-06T13:08:45.828Z", \
+         "endsAt": "0001-01-01T00:00:00Z",
          "generatorURL": "http://prometheus.example:9090/graph", "fingerprint": "1a30ba71cca2921f"}],
          "groupLabels": {"alertname": "DiskFull"}, "commonLabels": {"alertname": "DiskFull", "severity": "critical"},
          "commonAnnotations": {}, "externalURL": "http://prometheus.example:9093", "version": "4",

@@ -10,7 +10,8 @@ struct NtfyMessageTests {
             {"id":"sPs71M8A2T","time":1643935928,"expires":1643936928,"event":"message","topic":"mytopic","priority":5,\
             "tags":["warning","skull"],"click":"https://example.com/","title":"Unauthorized access","message":"Who?",\
             "icon":"https://example.com/i.png","attachment":{"name":"cam.jpg","type":"image/jpeg","size":33848,\
-            "expires":1635946532,"url":"https://ntfy.sh/file/x.jpg"},"sequence_id":"door-1","later":{"a":[1]},"actions":[\
+            "expires":1635946532,"url":"https://ntfy.sh/file/x.jpg"},"sequence_id":"door-1","later":{"a":[1]},\
+            "actions":[\
             {"id":"x","action":"view","label":"Open","url":"https://example.com","clear":true},\
             {"action":"http","label":"Lock","url":"https://door/lock","headers":{"A":"b"},"body":"1"},\
             {"action":"broadcast","label":"Photo"},{"action":"view","label":"a fourth","url":"https://a"}]}

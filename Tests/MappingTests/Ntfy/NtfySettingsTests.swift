@@ -127,11 +127,13 @@ struct NtfySettingsTests {
         ),
         ("[[server]]\nurl = \"https://a\"\nmap = [{ publish = \"p\", topics = [] }]", "at least one topic"),
         (
-            "[[server]]\nurl = \"https://a\"\nmap = [{ publish = \"p\", topics = [\"/a\"], when = \"always\", after = \"1m\" }]",
+            "[[server]]\nurl = \"https://a\"\nmap = [{ publish = \"p\", topics = [\"/a\"], when = "
+                + "\"always\", after = \"1m\" }]",
             "'after' belongs"
         ),
         (
-            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"p\"], topic = \"/a\" }, { publish = \"p\", topics = [\"/a\"] }]",
+            "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"p\"], topic = \"/a\" }, { publish = "
+                + "\"p\", topics = [\"/a\"] }]",
             "does not come in again"
         ),
     ])

@@ -20,7 +20,8 @@ struct ServerReplyTests {
     @Test func whateverElseIsAnsweredIsNoneOfNtfy() {
         #expect(
             mistake("<html>\u{1b}[1mWelcome\n", "text/html")
-                == #"it answers with something else than ntfy does (text/html, it begins with "<html>\u{1b}[1mWelcome\n")"#
+                == "it answers with something else than ntfy does (text/html, "
+                + #"it begins with "<html>\u{1b}[1mWelcome\n")"#
         )
         #expect(mistake("{}")?.contains("application/json, JSON without a message") == true)
         #expect(mistake(#"{"login":"http://hotel","id":7}"#)?.contains(#"JSON with "login", "id""#) == true)

@@ -23,14 +23,16 @@ struct StatusBarTests {
     @Test func waybarGetsAnObject() {
         #expect(
             line(.waybar, status(entry("Nice!", "first\nsecond", .critical), unread: 3))
-                == #"{"text":"3","alt":"unread","tooltip":"3 unread\n<b>Nice!</b> first second\nand 2 more","class":["unread","critical"],"percentage":3}"#
+                == #"{"text":"3","alt":"unread","tooltip":"3 unread\n<b>Nice!</b> first second\nand 2 more","#
+                + #""class":["unread","critical"],"percentage":3}"#
         )
         #expect(
             line(.waybar, status(quiet: pause))
                 == #"{"text":"0","alt":"quiet","tooltip":"0 unread\nquiet","class":["none","quiet"],"percentage":0}"#)
         #expect(
             line(.waybar, InboxStatus())
-                == #"{"text":"","alt":"absent","tooltip":"notifyd is not running","class":["absent","trouble"],"percentage":0}"#
+                == #"{"text":"","alt":"absent","tooltip":"notifyd is not running","#
+                + #""class":["absent","trouble"],"percentage":0}"#
         )
         #expect(line(.waybar, status(unread: 4711)).hasSuffix(#""percentage":100}"#))
     }

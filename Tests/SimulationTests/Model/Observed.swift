@@ -94,18 +94,21 @@ enum Observed: Equatable, CustomStringConvertible {
                 + "until \(announcement.expires.microseconds)"
         case .resolve(let id, let topic, let resolution): "resolve \(id) \(topic) \(Self.text(of: resolution))"
         case .show(let newest, let others, let count, let replaces, let isSummary):
-            "show \(newest) and \(others) of \(count)\(replaces.map { " in place of banner \($0)" } ?? "")\(isSummary ? " as summary" : "")"
+            "show \(newest) and \(others) of \(count)"
+                + "\(replaces.map { " in place of banner \($0)" } ?? "")\(isSummary ? " as summary" : "")"
         case .close(let id): "close banner \(id)"
         case .relay(let id, let action): "relay \(action) of \(id)"
         case .note(let id, let record):
-            "note \(record.form.rawValue) of \(id) by \(record.claimant) after \(record.latency?.text ?? "no time that is known"): "
+            "note \(record.form.rawValue) of \(id) by \(record.claimant) after "
+                + "\(record.latency?.text ?? "no time that is known"): "
                 + record.verdict.rawValue
         case .remove(let topic, let id, let cause, let published, let isNews):
             "remove \(topic) as \(id), \(cause.rawValue), leaving \(published.map { "\($0)" } ?? "what is there")"
                 + (isNews ? "" : ", which changes nothing")
         case .read(let id, let peer, let place): "read \(id) by \(peer) on \(place.device ?? "this device")"
         case .keepAwaited(let awaited):
-            "await \(awaited.claim.origin.eventID ?? "") until \(awaited.expires.microseconds), \(awaited.claim.kind) by \(awaited.claim.claimant)"
+            "await \(awaited.claim.origin.eventID ?? "") until \(awaited.expires.microseconds), "
+                + "\(awaited.claim.kind) by \(awaited.claim.claimant)"
         case .dropAwaited(let origin): "do not await \(origin.eventID ?? "")"
         case .screensChanged(let topic, let isAttended): "\(topic) is \(isAttended ? "" : "not ")attended"
         case .quietChanged: "quiet changed"

@@ -25,13 +25,14 @@ extension Step: CustomStringConvertible {
         case .closeScreen(let label, let peer): "\(peer) closes screen s\(label)"
         case .peerLeaves(let peer): "\(peer) leaves the bus"
         case .identify(let peer, let program, let hasLeft):
-            "\(peer) is \(program.map { "program \($0)" } ?? "a program that cannot be told")\(hasLeft ? ", and has left" : "")"
+            "\(peer) is \(program.map { "program \($0)" } ?? "a program that cannot be told")"
+                + "\(hasLeft ? ", and has left" : "")"
         case .watched(let flag): flag ? "the session is watched" : "the session is locked"
         case .paused(let flag): flag ? "banners are paused" : "banners are no longer paused"
         case .desktop(let flag): "the desktop's “do not disturb” is \(flag ? "on" : "off")"
         case .pause(let time): "banners are paused for \(time.text)"
         case .schedules(let active):
-            "on by schedule: \(active.map { "\($0.topic) since \($0.began) for \($0.length.text)\($0.hasDigest ? " with a digest" : "")" })"
+            "on by schedule: \(active.map { Self.text(of: $0.topic, since: $0.began, for: $0.length, $0.hasDigest) })"
         case .countDigests(let count): "events of digests are counted: \(count)"
         case .mute(let topic, let time): "\(topic) is muted for \(time.text)"
         case .snooze(let event, let time, let peer): "\(peer) snoozes e\(event) for \(time.text)"
@@ -50,6 +51,12 @@ extension Step: CustomStringConvertible {
         case .untilDue: "time goes by until the timer is due"
         case .fire: "the timer goes off"
         }
+    }
+
+    private static func text(
+        of topic: TopicPrefix, since began: Int64, for length: Duration, _ hasDigest: Bool
+    ) -> String {
+        "\(topic) since \(began) for \(length.text)\(hasDigest ? " with a digest" : "")"
     }
 
     private static func text(of options: ScreenOptions) -> String {
@@ -85,6 +92,7 @@ extension Step.Extras: CustomStringConvertible {
 
 extension Setup: CustomStringConvertible {
     var description: String {
-        "configuration \(configuration), \(isTight ? "tight" : "roomy") limits, server \(serverIsThere ? "there" : "away")"
+        "configuration \(configuration), \(isTight ? "tight" : "roomy") limits, server "
+            + "\(serverIsThere ? "there" : "away")"
     }
 }

@@ -516,7 +516,8 @@ final class Witness {
             // A start takes over no more of them, those of the newest events.
             if stored == nil, kept.count >= router.settings.limits.retractableEvents { continue }
             complain(
-                "banner \(id) of \(key) begins with \(String(describing: first)), on disk with \(String(describing: stored))"
+                "banner \(id) of \(key) begins with \(String(describing: first)), on disk with "
+                    + "\(String(describing: stored))"
             )
         }
         guard !router.banners.hasUnknown,

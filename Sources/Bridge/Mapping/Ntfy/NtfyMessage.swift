@@ -2,7 +2,8 @@ import Crypto
 import NotifyText
 import Routing
 
-/// What a server says in one line; [ntfy, "JSON message format"](https://docs.ntfy.sh/subscribe/api/#json-message-format).
+/// What a server says in one line;
+/// [ntfy, "JSON message format"](https://docs.ntfy.sh/subscribe/api/#json-message-format).
 /// Members and events that are not known are passed over.
 public struct NtfyMessage: Equatable, Sendable {
     public enum Event: Equatable, Sendable {

@@ -71,7 +71,8 @@ public struct PublishMap: Equatable, Sendable {
     public static func isOpen(outcome: String) -> Bool { outcome.isEmpty || outcome == "shown" }
 }
 
-/// An event as a message for a server: the JSON of [ntfy, "Publish as JSON"](https://docs.ntfy.sh/publish/#publish-as-json).
+/// An event as a message for a server: the JSON of
+/// [ntfy, "Publish as JSON"](https://docs.ntfy.sh/publish/#publish-as-json).
 public struct OutgoingMessage: Equatable, Sendable {
     public typealias Event = OutboundMap.Event
 

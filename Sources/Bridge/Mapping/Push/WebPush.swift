@@ -1,7 +1,8 @@
 import Crypto
 import NotifyText
 
-/// Content in the coding `aes128gcm` with one record; [RFC 8188 section 2](https://www.rfc-editor.org/rfc/rfc8188#section-2).
+/// Content in the coding `aes128gcm` with one record;
+/// [RFC 8188 section 2](https://www.rfc-editor.org/rfc/rfc8188#section-2).
 struct CodedContent: Sendable {
     let salt: [UInt8]
     /// In Web Push, the public key of the sender.
@@ -63,7 +64,8 @@ struct CodedContent: Sendable {
     }
 }
 
-/// The keys of one who receives [Web Push](https://www.rfc-editor.org/rfc/rfc8291): a key pair of the curve P-256 and the secret by
+/// The keys of one who receives [Web Push](https://www.rfc-editor.org/rfc/rfc8291): a key pair of the curve P-256 and
+/// the secret by
 /// which senders are told from the push server. Whoever has ``publicKey`` and ``authentication`` may send.
 public struct PushKeys: Sendable {
     private let privateKey: P256.KeyAgreement.PrivateKey
@@ -124,7 +126,8 @@ public struct PushKeys: Sendable {
     }
 }
 
-/// The key by which a push server knows the sender: [VAPID](https://www.rfc-editor.org/rfc/rfc8292). Its public half is given at the
+/// The key by which a push server knows the sender: [VAPID](https://www.rfc-editor.org/rfc/rfc8292). Its public half is
+/// given at the
 /// registration. From then on the push server takes messages only from who signs with the private half; a receiver
 /// never sees the signature.
 public struct ServerKey: Sendable {
@@ -196,7 +199,8 @@ extension WebPushError: CustomStringConvertible {
         case .tooLong: "the message has more than \(PushKeys.maximumMessage) bytes"
         case .recordSize: "the records of the message are too small to hold anything"
         case .keyLength:
-            "the message does not begin with the key of its sender, as RFC 8291 demands; its sender has to use the encoding "
+            "the message does not begin with the key of its sender, as RFC 8291 demands; its sender "
+                + "has to use the encoding "
                 + "aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true"
         case .senderKey: "the key of the sender is not a point of the curve P-256"
         case .severalRecords: "the message has several records, and RFC 8291 allows one"
@@ -208,7 +212,8 @@ extension WebPushError: CustomStringConvertible {
     }
 }
 
-/// base64url without padding, as Web Push writes keys; [RFC 7515 section 2](https://www.rfc-editor.org/rfc/rfc7515#section-2).
+/// base64url without padding, as Web Push writes keys;
+/// [RFC 7515 section 2](https://www.rfc-editor.org/rfc/rfc7515#section-2).
 package enum Base64URL {
     package static func encode(_ bytes: [UInt8]) -> String {
         let text = Base64.encode(bytes).utf8.compactMap { character -> UInt8? in

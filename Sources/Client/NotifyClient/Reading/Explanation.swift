@@ -9,8 +9,8 @@ public struct Explanation: Hashable, Sendable {
         /// From publishing to this step; `nil` if the machine was restarted in between, because no clock measures that.
         public var after: Duration?
         /// The kind of the step: the call, `Claim`, `ClaimNamed`, `ClaimProvisionally`, `ClaimTopic`, `OpenScreen` or
-        /// `MarkRead`; `Snooze`, which is not a claim; or how a provisional claim ended, `Complete`, `Release`, `ranout`
-        /// (not confirmed in time) or `left` (its connection left the bus).
+        /// `MarkRead`; `Snooze`, which is not a claim; or how a provisional claim ended, `Complete`, `Release`,
+        /// `ranout` (not confirmed in time) or `left` (its connection left the bus).
         public var form: String
         /// The verdict that the claimant got; `recorded` for `Release`, `ranout` and `left`.
         public var verdict: Verdict

@@ -146,7 +146,8 @@ extension RecordedEvent {
         else { return nil }
         self.init(
             event: Event(
-                id: EventID(rawValue: id), topic: topic, title: title, body: body, fields: fields, published: published),
+                id: EventID(rawValue: id), topic: topic, title: title, body: body, fields: fields,
+                published: published),
             outcome: outcome.isEmpty ? nil : Outcome.Kind(rawValue: outcome))
     }
 }

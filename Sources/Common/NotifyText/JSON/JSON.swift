@@ -1,5 +1,5 @@
-/// A JSON value ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259)). Members of objects keep their order, and numbers keep
-/// their digits, so that 64-bit integers stay exact.
+/// A JSON value ([RFC 8259](https://www.rfc-editor.org/rfc/rfc8259)). Members of objects keep their order, and numbers
+/// keep their digits, so that 64-bit integers stay exact.
 package enum JSON: Equatable, Sendable {
     case null
     case boolean(Bool)

@@ -77,7 +77,8 @@ final class ActionRunner {
         guard children.count < Self.commandLimit else {
             failed(.tooManyCommands, data, command.button, "was not started: too many commands were running")
             return .limitExceeded(
-                "commands of buttons: \(Self.commandLimit) are running; press the button again when one of them has ended"
+                "commands of buttons: \(Self.commandLimit) are running; press the button again "
+                    + "when one of them has ended"
             )
         }
         lastChild += 1
@@ -95,7 +96,8 @@ final class ActionRunner {
                 .commandNotStarted, data.merging(["error": "\(error)"]) { $1 }, command.button,
                 "could not be started: \(error)")
             return .commandNotStarted(
-                "the command of this button cannot be started (\(error)); correct 'exec' of its route, whose program is "
+                "the command of this button cannot be started (\(error)); correct 'exec' of its "
+                    + "route, whose program is "
                     + "'\(command.vector[0].quotable)'")
         }
         return nil

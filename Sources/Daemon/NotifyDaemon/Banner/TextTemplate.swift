@@ -41,7 +41,8 @@ package struct TextTemplate: Sendable {
         var reasons: [String] = []
         if let partial = tags.partial {
             reasons.append(
-                "{{\(partial)}} stands for another template, and a route has none; write its text here, or {{name}} for a value"
+                "{{\(partial)}} stands for another template, and a route has none; write its text "
+                    + "here, or {{name}} for a value"
             )
         }
         var template: MustacheTemplate?

@@ -257,7 +257,8 @@ extension Daemon {
     func requireSignalQueueSpace() throws(Refusal) {
         guard outbox.signals.isFull else { return }
         throw .limitExceeded(
-            "signals that wait for the bus: there are \(outbox.signals.count) already; try again when the bus has taken some"
+            "signals that wait for the bus: there are \(outbox.signals.count) already; try again "
+                + "when the bus has taken some"
         )
     }
 

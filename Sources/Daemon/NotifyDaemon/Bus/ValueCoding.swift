@@ -70,7 +70,8 @@ package struct DictionaryReader {
             return try container(message, type, contents, of: name, depth: depth + 1)
         default:
             throw Refusal.invalidEvent(
-                "the \(noun) '\(name.quotable)' holds the type '\(type)'; basic types, arrays and dictionaries are allowed"
+                "the \(noun) '\(name.quotable)' holds the type '\(type)'; basic types, arrays and "
+                    + "dictionaries are allowed"
             )
         }
     }

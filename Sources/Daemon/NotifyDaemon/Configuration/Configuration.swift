@@ -77,12 +77,14 @@ enum BuiltInRoutes {
         topic = "/run/{session}/cancelled"
         title = "{{#title}}{{title}}{{/title}}{{^title}}The run was called off{{/title}}"
 
-        # What a schedule with a digest held back; notifyd publishes it when the schedule ends. With a terminal in [banner] it has
+        # What a schedule with a digest held back; notifyd publishes it when the schedule ends. With a \
+        terminal in [banner] it has
         # the button "Open inbox".
         [[route]]
         topic = "/notifyd/digest"
 
-        # What screens of routes with "rescue" claimed while the user was away; notifyd publishes it when the user is back.
+        # What screens of routes with "rescue" claimed while the user was away; notifyd publishes \
+        it when the user is back.
         [[route]]
         topic = "/notifyd/away"
         """

@@ -13,7 +13,8 @@ extension ConfigurationReader {
         if !Appearance.isIcon(appearance.icon) {
             reader.note(
                 "icon",
-                "'icon' is neither a name from the icon theme nor a local file; it is a name, such as \"mail-unread\", or a "
+                "'icon' is neither a name from the icon theme nor a local file; it is a name, such "
+                    + "as \"mail-unread\", or a "
                     + "file, such as \"file:///usr/share/pixmaps/post.png\"")
         }
         appearance.image = reader.string("image")

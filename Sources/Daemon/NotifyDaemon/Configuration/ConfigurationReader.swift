@@ -165,7 +165,8 @@ package struct ConfigurationReader {
         for key in ["defaults", "banner", "screens", "recovery", "history", "log", "quiet", "policy"] {
             reader.refuse(
                 key,
-                "'\(key)' has no place in a package's file, because it applies to the events of all programs; such a file has "
+                "'\(key)' has no place in a package's file, because it applies to the events of all "
+                    + "programs; such a file has "
                     + "[[route]] only. Set it in /etc/xdg/notifyd or in the user's configuration")
         }
     }
@@ -180,7 +181,8 @@ package struct ConfigurationReader {
         if words.first?.isEmpty ?? true {
             reader.note(
                 "terminal",
-                "'terminal' names no program; it is a program and its arguments, to which \"notifyctl inbox\" is appended, "
+                "'terminal' names no program; it is a program and its arguments, to which "
+                    + "\"notifyctl inbox\" is appended, "
                     + "such as [\"foot\", \"-e\"]")
         }
     }
@@ -251,7 +253,8 @@ package struct ConfigurationReader {
             if text.origin == .package {
                 reader.refuse(
                     "break_through",
-                    "'break_through' has no place in a package's file, because it is for the user to say what may break a "
+                    "'break_through' has no place in a package's file, because it is for the user "
+                        + "to say what may break a "
                         + "pause; set it in /etc/xdg/notifyd or in the user's configuration")
             }
             guard let route = readRoute(&reader) else { continue }

@@ -212,7 +212,8 @@ extension DesktopQuiet {
                 "[ \"$(gsettings get org.gnome.desktop.notifications show-banners 2> /dev/null)\" = false ]",
             ],
             news: [
-                "interface='ca.desrt.dconf.Writer',member='Notify',arg0path='/org/gnome/desktop/notifications/show-banners'"
+                "interface='ca.desrt.dconf.Writer',member='Notify',"
+                    + "arg0path='/org/gnome/desktop/notifications/show-banners'"
             ])
     }
 }

@@ -48,7 +48,8 @@ final class SessionWatch {
         try bus.attach(to: loop)
         slots.append(try bus.onDisconnect { [self] in update(.watched, isKnown: false) })
         for rule in [
-            "path_namespace='\(Self.path)/session',interface='org.freedesktop.DBus.Properties',member='PropertiesChanged'",
+            "path_namespace='\(Self.path)/session',interface='org.freedesktop.DBus.Properties',"
+                + "member='PropertiesChanged'",
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionNew'",
             "path='\(Self.path)',interface='\(Self.name).Manager',member='SessionRemoved'",
         ] {

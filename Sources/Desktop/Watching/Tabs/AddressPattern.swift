@@ -66,7 +66,8 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
         }
         guard !text.utf8.contains(where: { "{}*".utf8.contains($0) }) else {
             throw AddressError(
-                "'\(text)' is not a segment: a capture is a whole one such as {id}, of letters, digits and _, and ** stands at the end"
+                "'\(text)' is not a segment: a capture is a whole one such as {id}, of letters, digits and _, "
+                    + "and ** stands at the end"
             )
         }
         guard let literal = text.percentDecoded(isQuery: isQuery) else {

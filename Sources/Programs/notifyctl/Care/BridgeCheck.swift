@@ -136,7 +136,8 @@ struct LinkCheck {
 
     private static let open = Finding.warning(
         check, "without a key: the broker reads everything, and whoever may write there speaks for your devices",
-        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). Copy it to every device, "
+        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). "
+            + "Copy it to every device, "
             + "and write into [link] of mqtt.toml: key = { file = \"link.key\" }")
 
     private func findings(_ line: LinkInfo.Line) -> [Finding] {
@@ -146,9 +147,11 @@ struct LinkCheck {
         }
         if line.forged > 0 {
             warn(
-                "\(line.forged.counting("message")) passed over: moved here from another topic, or in the name of somebody else",
+                "\(line.forged.counting("message")) passed over: moved here from another topic, or in "
+                    + "the name of somebody else",
                 line.isChannel
-                    ? "A member, or a stranger, forges messages; if a member has lost its key: notifyctl link forget NAME"
+                    ? "A member, or a stranger, forges messages; if a member has lost its key: "
+                        + "notifyctl link forget NAME"
                     : "Somebody else writes below the topics of this user: look at the access list of the broker.")
         }
         if line.isCrowded {
@@ -231,7 +234,8 @@ struct PushCheck {
             findings.append(
                 .warning(
                     Self.check, "\(name) has another address since \(Timestamp(endpoint.changed).clock(seenAt: now))",
-                    "Give its sender the new one, if you have not: notifyctl push-endpoint show \(name). This is told for a week."
+                    "Give its sender the new one, if you have not: notifyctl push-endpoint show \(name). "
+                        + "This is told for a week."
                 ))
         }
         return findings

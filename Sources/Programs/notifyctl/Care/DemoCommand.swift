@@ -38,7 +38,8 @@ struct DemoCommand: AsyncParsableCommand {
     private func introduction(_ window: Duration) -> String {
         """
         An event is published, every subscriber receives it, and a screen that shows it claims it. An event without a
-        claim within \(window.shortText) becomes a banner. One character is 10 ms; all times are measured, from the publisher's call.
+        claim within \(window.shortText) becomes a banner. One character is 10 ms; all times are measured, \
+        from the publisher's call.
 
           P published   h heard   C claimed   [==] the window for claims   B### banner   x taken down
 
@@ -51,8 +52,10 @@ struct DemoLinkCommand: AsyncParsableCommand {
         commandName: "link",
         abstract: "Play the story of three linked devices and a broker that is killed, and draw what happened.",
         discussion: """
-            Starts three devices on this machine, each with a message bus, a notifyd, a notifyd-mqtt and a stand-in for the desktop, \
-            and the MQTT broker mosquitto. It needs no desktop and no network, and touches nothing of yours. Every time is \
+            Starts three devices on this machine, each with a message bus, a notifyd, a notifyd-mqtt and a \
+            stand-in for the desktop, \
+            and the MQTT broker mosquitto. It needs no desktop and no network, and touches nothing \
+            of yours. Every time is \
             measured. Exit code 1 if the story did not go as it should.
 
             Examples:
@@ -83,10 +86,12 @@ struct DemoLinkCommand: AsyncParsableCommand {
 
     private func introduction(_ window: Duration) -> String {
         """
-        Three devices of one user, linked by an MQTT broker that can read nothing. Each has a notifyd of its own, which waits
+        Three devices of one user, linked by an MQTT broker that can read nothing. Each has a \
+        notifyd of its own, which waits
         \(window.shortText) for a claim before it shows a banner. All times are measured, from the publisher's call.
 
-          P published   h heard   C claimed here   c claimed elsewhere   ==] the window for claims   B### banner   x taken down
+          P published   h heard   C claimed here   c claimed elsewhere   ==] the window for claims   \
+          B### banner   x taken down
           X the broker is killed   ^ it is there again   o connected to it   A everything is there
 
         """

@@ -67,7 +67,8 @@ struct Story {
     private func lateClaim() async throws -> Scene {
         var scene = try await unclaimed(
             Scene(
-                "You open post 29 a moment too late: its banner is taken down again", topic: "/post/29", window: window),
+                "You open post 29 a moment too late: its "
+                    + "banner is taken down again", topic: "/post/29", window: window),
             body: "Mina commented")
         guard let shown = scene.outcome?.outcome, let banner = shown.banner else { return scene }
         try await Task.sleep(for: .milliseconds(50), tolerance: .zero)

@@ -150,7 +150,8 @@ struct JournalCheck {
             findings.append(
                 .warning(
                     Self.check,
-                    "\(earlier.joined(separator: ", ")) in \(folder): of an earlier build, which this one does not read",
+                    "\(earlier.joined(separator: ", ")) in \(folder): of an earlier build, "
+                        + "which this one does not read",
                     "Nothing of it is in the present journal: delete these files if you do not need them."))
         }
         return findings

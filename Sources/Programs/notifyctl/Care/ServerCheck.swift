@@ -36,7 +36,8 @@ struct ServerCheck {
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",
-                    "If it does not start soon, start the one of your desktop. The log says whether the bus could start it: "
+                    "If it does not start soon, start the one of your desktop. The log says whether "
+                        + "the bus could start it: "
                         + "journalctl --user -u notifyd. See also start_server in notifyd.toml(5).")
             }
             if isActivatable {
@@ -82,7 +83,8 @@ struct ServerCheck {
         guard !installed.isEmpty else {
             return .problem(
                 Self.check, state,
-                "The log says why: journalctl --user -u notifyd. Start the one of your desktop, or install dunst or mako."
+                "The log says why: journalctl --user -u notifyd. Start the one of your desktop, "
+                    + "or install dunst or mako."
             )
         }
         let failed = installed.filter { $0.failure != nil }

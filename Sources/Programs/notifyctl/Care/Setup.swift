@@ -118,7 +118,8 @@ struct Setup {
         let line = isAsking ? readLine() ?? "" : ""
         if line.isBlank {
             Terminal.complain(
-                "There is no link yet. Make one with “notifyctl link init”, or join one with “notifyctl link join”; then: "
+                "There is no link yet. Make one with “notifyctl link init”, or join one with "
+                    + "“notifyctl link join”; then: "
                     + "notifyctl setup link")
             if isAsking { return false }
             throw ExitCode.refused
@@ -197,7 +198,8 @@ struct Setup {
         // Also if notifyd-mqtt does not run: the other devices go on waiting, and the only key may be here.
         if hasLink {
             Terminal.complain(
-                "This device is linked with others, says \(Terminal.plain(LinkFiles(nil).configuration)). With notifyd-mqtt "
+                "This device is linked with others, says "
+                    + "\(Terminal.plain(LinkFiles(nil).configuration)). With notifyd-mqtt "
                     + "running, take it out of the link first: notifyctl link leave. To delete the configuration "
                     + "without that, move this file away.")
             throw ExitCode.refused

@@ -161,7 +161,8 @@ struct SetupLine: Equatable {
 
     private func complainOfEdit(_ line: String) {
         Terminal.complain(
-            "The line of “setup \(part)” in \(Terminal.plain(path)) was edited, and was left alone: \(Terminal.plain(line))"
+            "The line of “setup \(part)” in \(Terminal.plain(path)) was edited, and was left "
+                + "alone: \(Terminal.plain(line))"
         )
     }
 

@@ -169,7 +169,8 @@ struct UnitFailure: Equatable {
             case nil: break
             }
             return
-                "\(log) says what was in the way, such as a folder that is missing, or a system without user namespaces. "
+                "\(log) says what was in the way, such as a folder that is missing, or a system "
+                + "without user namespaces. "
                 + "To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
         default: return "\(log) says why. Then: \(restart)"
         }
@@ -178,7 +179,8 @@ struct UnitFailure: Equatable {
     static func leaveNamespacesOut(of unit: String) -> String {
         "mkdir -p ~/.config/systemd/user/\(unit).service.d && "
             + "ln -s /dev/null ~/.config/systemd/user/\(unit).service.d/namespaces.conf && "
-            + "systemctl --user daemon-reload && systemctl --user reset-failed \(unit) && systemctl --user restart \(unit)"
+            + "systemctl --user daemon-reload && systemctl --user reset-failed \(unit) && "
+            + "systemctl --user restart \(unit)"
     }
 }
 
@@ -198,10 +200,11 @@ extension UnitFailure {
 
 /// What keeps systemd from making the namespaces of a user's unit, as far as this system tells.
 enum NamespaceObstacle: Equatable {
-    /// A setting of the kernel gives users no user namespaces, such as `kernel.apparmor_restrict_unprivileged_userns=1`.
+    /// A setting of the kernel gives users no user namespaces, such as
+    /// `kernel.apparmor_restrict_unprivileged_userns=1`.
     case setting(String)
-    /// This is mounted below `/dev/shm`. For `PrivateDevices=` systemd binds `/dev/shm` without what is mounted there, and
-    /// in a user namespace the kernel does not let it.
+    /// This is mounted below `/dev/shm`. For `PrivateDevices=` systemd binds `/dev/shm` without what is mounted there,
+    /// and in a user namespace the kernel does not let it.
     case mount(String)
 
     private static let forbidding = [
@@ -258,7 +261,8 @@ struct RouterCheck {
             findings.append(
                 .warning(
                     "claims", "the room for claims of events that have not come is \(awaitedFill) % full",
-                    "When it is full, the program that has most there loses some, and banners may appear for events that "
+                    "When it is full, the program that has most there loses some, and banners "
+                        + "may appear for events that "
                         + "were read elsewhere. “notifyctl forget /” drops all of them, with the history."))
         }
         return findings

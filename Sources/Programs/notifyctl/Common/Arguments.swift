@@ -26,7 +26,8 @@ struct BusOptions: ParsableArguments {
                 let process = await client.process(of: Router.name).map { ", process \($0)" } ?? ""
                 throw NotifyError(
                     .timedOut,
-                    "notifyd is on the bus\(process), but it does not answer. Restart it: systemctl --user restart notifyd",
+                    "notifyd is on the bus\(process), but it does not answer. Restart it: "
+                        + "systemctl --user restart notifyd",
                     name: NotifyError.hangs)
             case .notReachable where error.name == NotifyError.noReply: throw error
             case .notReachable where error.name == NotifyError.badConfiguration: throw error
@@ -100,7 +101,8 @@ enum EventArgument: Hashable, Sendable {
         if text == "last" { return .last }
         guard let id = UInt64(text) else {
             throw ValidationError(
-                "“\(text)” is neither the id of an event nor “last”. Write the number that “send”, “listen” and “history” print."
+                "“\(text)” is neither the id of an event nor “last”. Write the number that “send”, "
+                    + "“listen” and “history” print."
             )
         }
         return .id(EventID(rawValue: id))
@@ -250,7 +252,8 @@ struct DurationArgument: Hashable, Sendable {
             guard !Duration.isTooLong(text) else { throw tooLong(text, range.upperBound) }
             guard let duration = Duration(text: text) else {
                 throw ValidationError(
-                    "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, 10m, 2h or 28d; the longest "
+                    "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, "
+                        + "10m, 2h or 28d; the longest "
                         + "is \(range.upperBound.text).")
             }
             guard duration.microseconds % unit.microseconds == 0 else {
@@ -315,7 +318,8 @@ enum MomentArgument: Hashable, Sendable {
         if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
         guard let time = localTime(text) else {
             throw ValidationError(
-                "“\(text)” is neither an id nor a time. Write a date, such as 2026-05-03 or “2026-05-03 17:04:05”, or how long "
+                "“\(text)” is neither an id nor a time. Write a date, such as 2026-05-03 or "
+                    + "“2026-05-03 17:04:05”, or how long "
                     + "ago, such as 90m, 12h or 30d.")
         }
         return .time(time)

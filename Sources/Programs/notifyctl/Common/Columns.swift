@@ -274,8 +274,8 @@ extension Columns {
 ///
 /// `wcwidth` of the C library needs an installed UTF-8 locale and knows only single characters. Here the unit is the
 /// grapheme cluster, as in terminals; the standard library knows emoji; other wide characters, by Unicode's
-/// [East Asian Width](https://www.unicode.org/reports/tr11/), are a short list. Ambiguous characters count as narrow, as in
-/// terminals by default.
+/// [East Asian Width](https://www.unicode.org/reports/tr11/), are a short list. Ambiguous characters count as narrow,
+/// as in terminals by default.
 extension StringProtocol {
     var columns: Int {
         if utf8.allSatisfy({ (0x20..<0x7f).contains($0) }) { return utf8.count }

@@ -58,7 +58,8 @@ extension NotifyError {
             + (own != nil && own != kept
                 ? " DBUS_SESSION_BUS_ADDRESS is set, and does not name that one, which is yours." : "")
             + (geteuid() == 0
-                ? " As root name the user, whose bus takes nobody else: --user NAME with “send” and “status”; for other "
+                ? " As root name the user, whose bus takes nobody else: --user NAME with “send” "
+                    + "and “status”; for other "
                     + "commands: sudo -u NAME notifyctl …" : "")
     }
 
@@ -71,7 +72,8 @@ extension NotifyError {
                 + "\nCorrect it, and try again. “notifyctl config check” checks it."
         case .notReachable where name == Activation.failure: Terminal.plain(message)
         case .notReachable
-        where ["org.freedesktop.DBus.Error.Spawn.", NotifyError.serviceManager].contains { name?.hasPrefix($0) == true }:
+        where ["org.freedesktop.DBus.Error.Spawn.", NotifyError.serviceManager]
+            .contains { name?.hasPrefix($0) == true }:
             "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
         case .notReachable where name == NotifyError.noReply:
             "notifyd ended before it answered. Try again; “systemctl --user status notifyd” says why it ended."

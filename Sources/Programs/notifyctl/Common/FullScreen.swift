@@ -257,8 +257,8 @@ final class Bell: Sendable {
         }
     }
 
-    /// Rings when the daemon comes or goes, or what holds banners back changes, until the task is cancelled. It does not
-    /// start the daemon.
+    /// Rings when the daemon comes or goes, or what holds banners back changes, until the task is cancelled. It does
+    /// not start the daemon.
     ///
     /// - Parameter address: of the bus.
     func ringForDaemon(on address: String) async {

@@ -31,7 +31,8 @@ struct LinkFiles {
     func read() throws -> LinkSettings {
         if let settings = try readIfThere() { return settings }
         Terminal.complain(
-            "There is no link: \(configuration) does not exist. “notifyctl link init” makes one, and “notifyctl link join” joins one."
+            "There is no link: \(configuration) does not exist. “notifyctl link init” makes one, and "
+                + "“notifyctl link join” joins one."
         )
         throw ExitCode.badConfiguration
     }
@@ -89,7 +90,8 @@ struct LinkFiles {
         }
         guard access(configuration, F_OK) != 0 else {
             Terminal.complain(
-                "This device is linked already: \(configuration) exists, and nothing was changed. “notifyctl link” shows the link that there is; to begin another, end it with “notifyctl link leave” first."
+                "This device is linked already: \(configuration) exists, and nothing was changed. “notifyctl link” "
+                    + "shows the link that there is; to begin another, end it with “notifyctl link leave” first."
             )
             throw ExitCode.refused
         }
@@ -159,9 +161,12 @@ struct LinkLeaveCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave", abstract: "Take this device out of the link.",
         discussion: """
-            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and deletes its state, except \
-            the key for signing on channels, and the files with the password and the keys. The configuration is renamed to \
-            mqtt.toml.old. Events stay here and there, and the current values too. It leaves the channels as well, and asks \
+            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and \
+            deletes its state, except \
+            the key for signing on channels, and the files with the password and the keys. The \
+            configuration is renamed to \
+            mqtt.toml.old. Events stay here and there, and the current values too. It leaves the \
+            channels as well, and asks \
             before it does anything.
 
             Examples:
@@ -215,8 +220,10 @@ struct LinkResetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset", abstract: "Give this machine a device of its own, if two machines share one.",
         discussion: """
-            For a machine whose disk was copied to another one: both have the same device, and notifyd-mqtt has stopped on both. Run \
-            this on each of them. It stops notifyd-mqtt and notifyd, has “notifyd --new-device” give the journal a new device, and starts \
+            For a machine whose disk was copied to another one: both have the same device, and notifyd-mqtt \
+            has stopped on both. Run \
+            this on each of them. It stops notifyd-mqtt and notifyd, has “notifyd --new-device” give the journal a \
+            new device, and starts \
             them again. Events stay, and keep their global names. Without a service manager it says what to do by hand.
 
             Examples:
@@ -235,7 +242,8 @@ struct LinkResetCommand: BusCommand {
         output.write(
             ["device": device],
             text: """
-                This machine is now device \(Terminal.plain(device)). Give one of the two machines another name in mqtt.toml, and \
+                This machine is now device \(Terminal.plain(device)). Give one of the two machines another \
+                name in mqtt.toml, and \
                 run “notifyctl link forget” on the other devices, with the device that both had.
                 """)
     }

@@ -11,7 +11,8 @@ struct LinkInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init", abstract: "Make a link on its first device.",
         discussion: """
-            Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to a file of its own that \
+            Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to \
+            a file of its own that \
             only you can read. Files that exist already are not changed.
 
             Examples:
@@ -29,7 +30,8 @@ struct LinkInitCommand: AsyncParsableCommand {
     func run() async throws {
         guard let server = LinkSettings.Server(server) else {
             throw ValidationError(
-                "“\(Terminal.plain(server))” is not a broker. Write mqtts://HOST or mqtts://HOST:PORT, or mqtt://localhost for one "
+                "“\(Terminal.plain(server))” is not a broker. Write mqtts://HOST or mqtts://HOST:PORT, or "
+                    + "mqtt://localhost for one "
                     + "on this machine: \(Authority.rule).")
         }
         let password = try passwordFile.map { try SecretText.read($0) }
@@ -75,7 +77,8 @@ struct LinkJoinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "join", abstract: "Join the link of another device.",
         discussion: """
-            Reads the line that “notifyctl link pair” has printed on the other device, from standard input or from a file.
+            Reads the line that “notifyctl link pair” has printed on the other device, from \
+            standard input or from a file.
 
             Examples:
               notifyctl link join --name phone
@@ -97,8 +100,10 @@ struct LinkPairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Print the invitation for another device.",
         discussion: """
-            The invitation is one line, which “notifyctl link join” takes on the other device. On a terminal it is drawn as a QR \
-            code too, if the program qrencode is installed. Whoever has the line has the link: it holds the password and the key.
+            The invitation is one line, which “notifyctl link join” takes on the other device. On a \
+            terminal it is drawn as a QR \
+            code too, if the program qrencode is installed. Whoever has the line has the link: it holds \
+            the password and the key.
 
             Examples:
               notifyctl link pair
@@ -121,7 +126,8 @@ struct LinkPairCommand: AsyncParsableCommand {
         let key = try keyText.map { text in
             guard let key = LinkKey.parse(text) else {
                 Terminal.complain(
-                    "The key of the link is not \(LinkKey.count) bytes in Base64. “notifyctl link init” makes one that is."
+                    "The key of the link is not \(LinkKey.count) bytes in Base64. “notifyctl link "
+                        + "init” makes one that is."
                 )
                 throw ExitCode.badConfiguration
             }
@@ -137,7 +143,8 @@ struct LinkPairCommand: AsyncParsableCommand {
         }
         if settings.server.isLocal {
             Terminal.complain(
-                "The broker is on this machine, and the line says so: another machine looks for it on itself. For that one, write "
+                "The broker is on this machine, and the line says so: another machine looks for it on "
+                    + "itself. For that one, write "
                     + "a name of this machine into 'server' of mqtt.toml first.")
         }
         Terminal.complain("Whoever has this line has the link. On the other device: notifyctl link join")

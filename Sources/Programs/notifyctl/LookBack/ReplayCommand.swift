@@ -10,14 +10,18 @@ struct ReplayCommand: BusCommand {
         commandName: "replay",
         abstract: "Show what another window or configuration would have done with recorded events.",
         discussion: """
-            Replays recorded events and their claims with the daemon's own rules in virtual time, and prints which banners \
-            would be added or missing. --window sets one window for all events; --config uses the routes of that file; with \
+            Replays recorded events and their claims with the daemon's own rules in virtual time, \
+            and prints which banners \
+            would be added or missing. --window sets one window for all events; --config uses the \
+            routes of that file; with \
             both, its routes get that window. It changes nothing.
 
-            With --config alone, an event keeps the window that its publisher set. The record has only the window that it had: \
+            With --config alone, an event keeps the window that its publisher set. The record has only \
+            the window that it had: \
             one that is not the window of its route in the present configuration is taken for the publisher's.
 
-            Silent and muted events are left out, except muted ones whose route has break_through in that file. The route \
+            Silent and muted events are left out, except muted ones whose route has break_through \
+            in that file. The route \
             option “wait” and the limit of banners per second are not replayed. Exit code 1 if nothing is recorded.
 
             Examples:
@@ -87,8 +91,8 @@ extension ReplayEvent {
     }
 }
 
-/// The latencies of claims, in a [histogram with a high dynamic range](https://hdrhistogram.org): its size does not depend on
-/// their number, and values are exact to a thousandth.
+/// The latencies of claims, in a [histogram with a high dynamic range](https://hdrhistogram.org): its size does not
+/// depend on their number, and values are exact to a thousandth.
 struct Latencies: Equatable, Sendable {
     /// Microseconds.
     private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .three)
@@ -136,7 +140,8 @@ struct Latencies: Equatable, Sendable {
             return nil
         }
         return
-            "50% within \(half.displayText), 95% \(most.displayText), 99% \(nearlyAll.displayText), longest \(longest.displayText) (\(count))"
+            "50% within \(half.displayText), 95% \(most.displayText), 99% \(nearlyAll.displayText), longest "
+            + "\(longest.displayText) (\(count))"
     }
 
     /// The windows that would have sufficed, for people.

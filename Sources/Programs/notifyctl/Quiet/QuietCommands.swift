@@ -6,8 +6,10 @@ struct MuteCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "mute", abstract: "Stop banners at or below a topic for a while.",
         discussion: """
-            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly this topic, \
-            and a schedule of it until it begins again; what still covers it is printed. Routes with break_through show their \
+            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute \
+            of exactly this topic, \
+            and a schedule of it until it begins again; what still covers it is printed. Routes with \
+            break_through show their \
             banners all the same; those at or below the topic are printed.
 
             Examples:
@@ -123,7 +125,8 @@ struct ResumeCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Let banners appear again after “pause”, or at a topic.",
         discussion: """
-            Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a schedule of it until it \
+            Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a \
+            schedule of it until it \
             begins again; / ends the pause too. What remains is printed.
 
             Examples:
@@ -171,7 +174,8 @@ struct QuietCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "quiet", abstract: "List the pause, the mutes and the schedules, and when they end.",
         discussion: """
-            Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the desktop is listed too, and is \
+            Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the \
+            desktop is listed too, and is \
             switched off there. This does not start notifyd.
 
             Examples:
@@ -257,7 +261,8 @@ struct SnoozeCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze", abstract: "Let the banner of an event, or the banners of a topic, come back later.",
         discussion: """
-            The banner is closed now. It comes back at its time unless the event is claimed or read before. With a topic, the \
+            The banner is closed now. It comes back at its time unless the event is claimed or read \
+            before. With a topic, the \
             newest 100 unread events at or below it that were shown are snoozed. Prints the ids.
 
             Examples:

@@ -10,7 +10,8 @@ struct BrowserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "browser", abstract: "Show which browsers know notifyd-browser, and tell them of it.",
         discussion: """
-            With notifyd’s extension, the tab that you look at is a screen. The extension needs the program notifyd-browser, \
+            With notifyd’s extension, the tab that you look at is a screen. The extension needs the \
+            program notifyd-browser, \
             and a browser starts only programs that it was told about. notifyd-browser(8) has the rest.
 
             Examples:
@@ -58,7 +59,8 @@ struct BrowserInstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "install", abstract: "Tell your browsers of notifyd-browser.",
         discussion: """
-            Writes a small file to the folder where each browser looks for programs that its extensions may start. Without \
+            Writes a small file to the folder where each browser looks for programs that its \
+            extensions may start. Without \
             names it does so for every browser that has run here.
 
             Examples:
@@ -120,7 +122,8 @@ struct BrowserUninstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "uninstall", abstract: "Remove what “browser install” has written.",
         discussion: """
-            The extension itself is removed in the browser. What a package has told all users’ browsers goes with the package.
+            The extension itself is removed in the browser. What a package has told all users’ \
+            browsers goes with the package.
 
             Examples:
               notifyctl browser uninstall

@@ -58,7 +58,8 @@ enum KnownBrowser: String, CaseIterable, ExpressibleByArgument {
             isPortal
             ? " That one can on desktops whose portal has org.freedesktop.portal.WebExtensions, as Ubuntu’s has." : ""
         return (
-            "\(name) has run here only from \(sandboxes.joined(separator: " and ")), where a browser cannot start notifyd-browser",
+            "\(name) has run here only from \(sandboxes.joined(separator: " and ")), where a browser "
+                + "cannot start notifyd-browser",
             "Use the \(name) of your distribution or of its maker’s package: notifyd-browser(8).\(others)"
         )
     }

@@ -19,7 +19,8 @@ enum GNOMEName {
     static let desktop = "GNOME"
     static func isProgram(_ name: String) -> Bool { name == "gnome-shell" }
     static let advice = """
-        GNOME Shell reports its windows with an extension: gnome-extensions enable notifyd-focus@notifyd.org (up to GNOME 44 \
+        GNOME Shell reports its windows with an extension: gnome-extensions enable \
+        notifyd-focus@notifyd.org (up to GNOME 44 \
         notifyd-focus-43@notifyd.org), then log out and in again
         """
 }
@@ -259,11 +260,14 @@ final class KWinScript {
     private static let text = #"""
         // Written by notifyd-focus(8), which tells KWin to load it.
         const windows = workspace.windowList ? workspace.windowList() : workspace.clientList();
-        function call(...words) { callDBus("org.notifyd.Focus1", "/org/notifyd/Focus1", "org.notifyd.FocusSource1", ...words); }
-        function active() { return workspace.activeWindow !== undefined ? workspace.activeWindow : workspace.activeClient; }
+        function call(...words) { callDBus("org.notifyd.Focus1", "/org/notifyd/Focus1", \
+        "org.notifyd.FocusSource1", ...words); }
+        function active() { return workspace.activeWindow !== undefined ? workspace.activeWindow : \
+        workspace.activeClient; }
         function isHere(window) {
             if (window.onAllDesktops) return true;
-            if (window.desktops !== undefined && workspace.windowList) return window.desktops.includes(workspace.currentDesktop);
+            if (window.desktops !== undefined && workspace.windowList) return \
+            window.desktops.includes(workspace.currentDesktop);
             return window.desktop === workspace.currentDesktop;
         }
         function tell(window) {
@@ -279,7 +283,8 @@ final class KWinScript {
         function add(window) {
             if (!window || known.indexOf(window) >= 0) return;
             known.push(window);
-            for (const name of ["captionChanged", "minimizedChanged", "desktopsChanged", "desktopChanged", "windowClassChanged"])
+            for (const name of ["captionChanged", "minimizedChanged", "desktopsChanged", \
+            "desktopChanged", "windowClassChanged"])
                 if (window[name] && window[name].connect) window[name].connect(() => tell(window));
             tell(window);
         }

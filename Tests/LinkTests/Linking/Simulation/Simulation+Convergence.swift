@@ -95,7 +95,8 @@ extension Simulation {
             let isSame = isChannel ? left?.stamp.published == right?.stamp.published : left?.stamp == right?.stamp
             if !isSame || left?.isRemoval != right?.isRemoval {
                 complain(
-                    "\(topic) is \(left.map { "\($0)" } ?? "empty") on \(first.label), and \(right.map { "\($0)" } ?? "empty") on \(machine.label)"
+                    "\(topic) is \(left.map { "\($0)" } ?? "empty") on \(first.label), "
+                        + "and \(right.map { "\($0)" } ?? "empty") on \(machine.label)"
                 )
             }
         }

@@ -143,7 +143,8 @@ struct PushReaderTests {
         map.id = try MessageTemplate("{{user.id}}-{{number}}")
         map.fields = [.init("from", try MessageTemplate("{{user.name}}")), .init("none", try MessageTemplate("{{x}}"))]
         let found = try event(
-            #"{"user": {"name": "Mina", "id": 3}, "text": "Hi", "room": "garden", "mention": true, "number": 4, "body": "b"}"#,
+            #"{"user": {"name": "Mina", "id": 3}, "text": "Hi", "room": "garden", "mention": true, "#
+                + #""number": 4, "body": "b"}"#,
             map)
         #expect(found.title == "Mina: Hi" && found.body == "" && found.topic.description == "/post/garden")
         #expect(found.urgency == 2 && found.id == "3-4")
