@@ -96,8 +96,6 @@ let package = Package(
         .target(
             name: "TOMLTables", dependencies: ["NotifyText", "UserFiles"],
             path: "Sources/Common/TOMLTables", swiftSettings: strict),
-        // Regular expressions of configurations, for texts that others choose.
-        .target(name: "Patterns", dependencies: ["CPCRE2"], path: "Sources/Common/Patterns", swiftSettings: strict),
 
         // The daemon, from the pure rules outwards.
         .target(
@@ -143,7 +141,7 @@ let package = Package(
         .target(
             name: "Watching",
             dependencies: [
-                "Mapping", "NotifyText", "Patterns", "Routing", "TOMLTables",
+                "CPCRE2", "Mapping", "NotifyText", "Routing", "TOMLTables",
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Desktop/Watching", swiftSettings: strict),
@@ -171,12 +169,12 @@ let package = Package(
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]),
-        // The link between devices: its messages, sealed and signed, and what is decided about them. No C, no clock, no
-        // files, no Foundation.
+        // The link between devices: its configuration, its messages, sealed and signed, and what is decided about them.
+        // No C, no clock, no files, no Foundation.
         .target(
             name: "Linking",
             dependencies: [
-                "NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto"),
+                "Mapping", "NotifyText", "Routing", "TOMLTables", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Link/Linking", swiftSettings: strict),
@@ -186,10 +184,6 @@ let package = Package(
             name: "Mapping",
             dependencies: ["NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto")],
             path: "Sources/Bridge/Mapping", swiftSettings: strict),
-        // The configuration of the link, which notifyd-mqtt and notifyctl read.
-        .target(
-            name: "LinkSettings", dependencies: ["Mapping", "NotifyText", "Routing", "TOMLTables", "UserFiles"],
-            path: "Sources/Link/LinkSettings", swiftSettings: strict),
         // A connection to a broker.
         .target(
             name: "Mosquitto", dependencies: ["CMosquitto", "NotifyClient", "Systemd", "UserFiles"],
@@ -197,7 +191,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-mqtt",
             dependencies: [
-                "LinkSettings", "Linking", "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyText",
+                "Linking", "Mapping", "Mosquitto", "NotifyBridge", "NotifyClient", "NotifyText",
                 "Routing", "Systemd", "TOMLTables", "UserFiles",
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
@@ -206,7 +200,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-focus",
             dependencies: [
-                "CDesktop", "NotifyText", "Patterns", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
+                "CDesktop", "NotifyText", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
                 "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -244,7 +238,7 @@ let package = Package(
         .executableTarget(
             name: "notifyctl",
             dependencies: [
-                "LinkSettings", "NotifyClient", "NotifyRehearsal", "NotifyText", "Routing", "StandardStreams",
+                "Linking", "NotifyClient", "NotifyRehearsal", "NotifyText", "Routing", "StandardStreams",
                 "TOMLTables", "UserFiles", "Watching",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Histogram", package: "hdrhistogram-swift"),
@@ -280,7 +274,7 @@ let package = Package(
         .target(
             name: "NotifyFuzzing",
             dependencies: [
-                "Journal", "Linking", "Mapping", "NotifyClient", "NotifyDaemon", "NotifyText", "Patterns", "Routing",
+                "Journal", "Linking", "Mapping", "NotifyClient", "NotifyDaemon", "NotifyText", "Routing",
                 "ScreenHolding", "Systemd", "TOMLTables", "Watching",
             ],
             path: "Sources/Testing/NotifyFuzzing", swiftSettings: strict),
@@ -305,21 +299,13 @@ let package = Package(
                 "NotifyClient", "NotifyRehearsal", "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
                 "Watching", "notifyctl", .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ], swiftSettings: strict),
+        // What the link, bridges and followers of the desktop decide: no program is started.
         .testTarget(
-            name: "LinkTests",
+            name: "RuleTests",
             dependencies: [
-                "LinkSettings", "Linking", "Mapping", "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables",
-                .product(name: "Crypto", package: "swift-crypto"),
-            ], swiftSettings: strict),
-        .testTarget(
-            name: "MappingTests",
-            dependencies: [
-                "Mapping", "NotifyTestSupport", "NotifyText", "Routing", "TOMLTables", "notifyd-ntfy",
-                .product(name: "Crypto", package: "swift-crypto"),
+                "Linking", "Mapping", "NotifyTestSupport", "NotifyText", "Routing", "ScreenHolding", "TOMLTables",
+                "Watching", "notifyd-ntfy", .product(name: "Crypto", package: "swift-crypto"),
             ], exclude: ["Push/WebPush/Vectors"], swiftSettings: strict),
-        .testTarget(
-            name: "ScreenTests", dependencies: ["Patterns", "Routing", "ScreenHolding", "TOMLTables", "Watching"],
-            swiftSettings: strict),
         // The bridges with their shells, among real brokers and stand-ins.
         .testTarget(
             name: "BridgeTests",

@@ -249,4 +249,10 @@ package enum HostName {
         }
         return isKnown ? String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self) : ""
     }
+
+    /// Without the domain, as people call this device in a link; `device` if that is empty or longer than 64 bytes.
+    package static var short: String {
+        let name = current.prefix { $0 != "." }
+        return 1...64 ~= name.utf8.count && !name.contains("\u{FFFD}") ? String(name) : "device"
+    }
 }

@@ -1,6 +1,5 @@
 import Glibc
 import Logging
-import Patterns
 import Routing
 import ScreenHolding
 import Systemd

@@ -1,6 +1,5 @@
 import DequeModule
 import Glibc
-import LinkSettings
 import Linking
 import Logging
 import Mosquitto

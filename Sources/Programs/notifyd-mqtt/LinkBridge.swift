@@ -1,10 +1,10 @@
-public import LinkSettings
-import Linking
+public import Linking
 import Mosquitto
 public import NotifyBridge
 import NotifyClient
 import Routing
 public import TOMLTables
+import UserFiles
 
 /// The link between devices over MQTT: `notifyd-mqtt`. It begins when notifyd is there and says which device this is.
 @main
@@ -32,7 +32,9 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     /// The test that is under way.
     var testing: RunningTest?
 
-    public static func settings(from table: inout TableReader) -> LinkSettings? { .read(from: &table) }
+    public static func settings(from table: inout TableReader) -> LinkSettings? {
+        .read(from: &table, host: HostName.short)
+    }
 
     public static func mistakes(in settings: LinkSettings, isRunning: Bool) -> [String] {
         settings.mistakes(isRunning: isRunning)

@@ -1,5 +1,4 @@
 import Glibc
-import LinkSettings
 import Linking
 import Mosquitto
 import NotifyBridge

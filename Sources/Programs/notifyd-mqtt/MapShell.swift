@@ -1,4 +1,3 @@
-import LinkSettings
 import Linking
 import Logging
 import Mapping

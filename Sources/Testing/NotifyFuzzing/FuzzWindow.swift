@@ -1,5 +1,4 @@
 import NotifyText
-import Patterns
 import Routing
 import TOMLTables
 import Watching

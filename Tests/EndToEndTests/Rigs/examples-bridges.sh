@@ -210,7 +210,7 @@ publish home/notify/wash <<< '{"message": "clear_notification", "tag": "wash", "
 eventually "until it is cleared" outcome_is "$washed" replaced
 stop "$BRIDGE"
 
-# What they mean is in Tests/LinkTests/LinkSettings.
+# What they mean is in Tests/RuleTests/LinkSettings.
 for example in frigate zigbee2mqtt; do
     notifyd-mqtt --check-config --config "$EXAMPLES/$example/mqtt.toml" > "$T/check.log" || fail "the configuration for $example is bad"
     ok "the configuration for $example is good"

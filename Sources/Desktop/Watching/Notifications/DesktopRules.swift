@@ -1,6 +1,5 @@
 import Mapping
 import NotifyText
-public import Patterns
 public import Routing
 public import TOMLTables
 

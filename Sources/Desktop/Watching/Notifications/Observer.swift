@@ -1,5 +1,4 @@
 import DequeModule
-public import Patterns
 public import Routing
 
 /// What is up on the desktop, and which event each banner is: a plain value, without a clock and a bus. What the

@@ -1,5 +1,4 @@
 import NotifyText
-public import Patterns
 public import Routing
 public import TOMLTables
 

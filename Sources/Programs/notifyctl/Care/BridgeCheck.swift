@@ -1,5 +1,5 @@
 import Glibc
-import LinkSettings
+import Linking
 import NotifyClient
 import TOMLTables
 import UserFiles

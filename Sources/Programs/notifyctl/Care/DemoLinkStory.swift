@@ -1,4 +1,4 @@
-import LinkSettings
+import Linking
 import NotifyClient
 import NotifyRehearsal
 import NotifyText

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import LinkSettings
+import Linking
 import NotifyClient
 import NotifyRehearsal
 import UserFiles
@@ -124,7 +124,7 @@ struct Setup {
             if isAsking { return false }
             throw ExitCode.refused
         }
-        _ = try LinkFiles(nil).write(Invitation.read(line), name: HostName.own, allowsInsecure: false)
+        _ = try LinkFiles(nil).write(Invitation.read(line), name: HostName.short, allowsInsecure: false)
         return true
     }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import LinkSettings
+import Linking
 import NotifyClient
 import NotifyText
 import TOMLTables
@@ -153,7 +153,7 @@ struct LinkFiles {
 
 extension LinkSettings {
     static func parse(_ text: String, file: String) throws(ConfigurationError) -> LinkSettings {
-        try TableReader.read(file: file, text: text) { LinkSettings.read(from: &$0) }
+        try TableReader.read(file: file, text: text) { LinkSettings.read(from: &$0, host: HostName.short) }
     }
 }
 

@@ -1,6 +1,6 @@
 import ArgumentParser
 import Glibc
-import LinkSettings
+import Linking
 import NotifyClient
 import NotifyText
 import StandardStreams
@@ -64,7 +64,7 @@ struct LinkDeviceOptions: ParsableArguments {
             return text
         }
         let paths = try location.files.write(
-            invitation, name: name ?? HostName.own, allowsInsecure: insecure, authorities: certificates)
+            invitation, name: name ?? HostName.short, allowsInsecure: insecure, authorities: certificates)
         let made = paths.map { "Made \(Terminal.plain($0))." }
         // One that runs still has the link that was here before.
         let start = "systemctl --user enable notifyd-mqtt && systemctl --user restart notifyd-mqtt"

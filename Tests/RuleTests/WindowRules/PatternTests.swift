@@ -1,5 +1,5 @@
-import Patterns
 import Testing
+import Watching
 
 /// What `Regex` finds in titles, ``Pattern`` finds too, and it gives up where `Regex` would take for ever.
 @Suite struct PatternTests {

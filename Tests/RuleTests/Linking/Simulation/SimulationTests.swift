@@ -3,8 +3,8 @@ import Testing
 
 /// Devices, bridges and a broker that are made up, with every fault; see `Simulation`.
 ///
-///     swift test --filter LinkTests.LinkSimulationTests                  some hundred seeds
-///     NOTIFYD_SEED=17 swift test --filter LinkTests.LinkSimulationTests  one seed, with all that happens
+///     swift test --filter RuleTests.LinkSimulationTests                  some hundred seeds
+///     NOTIFYD_SEED=17 swift test --filter RuleTests.LinkSimulationTests  one seed, with all that happens
 ///     make simulate-link                                                    a hundred thousand seeds
 struct LinkSimulationTests {
     private static let reportedFailures = 3

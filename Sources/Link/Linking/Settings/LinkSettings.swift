@@ -1,7 +1,6 @@
 import NotifyText
 public import Routing
 public import TOMLTables
-package import UserFiles
 
 /// What `mqtt.toml` says, for notifyd-mqtt and for notifyctl; notifyd-mqtt.toml(5).
 public struct LinkSettings: Equatable, Sendable {
@@ -50,10 +49,12 @@ public struct LinkSettings: Equatable, Sendable {
 
     /// Reads a whole configuration.
     ///
-    /// - Parameter root: the table; mistakes are noted there.
+    /// - Parameters:
+    ///   - root: the table; mistakes are noted there.
+    ///   - host: the name of this device where the configuration has none.
     /// - Returns: `nil` if something that is needed is missing or wrong.
-    public static func read(from root: inout TableReader) -> LinkSettings? {
-        let link = root.required("link") { root, key in root.table(key) { readLink(from: &$0) } }
+    public static func read(from root: inout TableReader, host: String) -> LinkSettings? {
+        let link = root.required("link") { root, key in root.table(key) { readLink(from: &$0, host: host) } }
         let channels = root.tables("channel", upTo: maximumLines - 1) { readChannel(from: &$0) }
         let names = channels.compactMap(\.channel)
         for (index, name) in names.enumerated() where names[..<index].contains(where: { $0.hasBytes(of: name) }) {
@@ -66,14 +67,14 @@ public struct LinkSettings: Equatable, Sendable {
         return link
     }
 
-    private static func readLink(from table: inout TableReader) -> LinkSettings? {
+    private static func readLink(from table: inout TableReader, host: String) -> LinkSettings? {
         let server = Server.read(from: &table)
         let user = table.required("user") { $0.level($1) }
         if user == "channel" {
             table.note("user", "'user' cannot be \"channel\": the topics of channels begin with it; take another name")
         }
         let password = table.credential("password")
-        let name = table.string("name") ?? HostName.own
+        let name = table.string("name") ?? host
         if name.isEmpty || name.utf8.count > longestName {
             table.note("name", "'name' is how people call this device; it has 1 to \(longestName) bytes")
         }
@@ -138,14 +139,5 @@ package enum LinkKey {
             UInt8(String(decoding: digits[$0..<$0 + 2], as: UTF8.self), radix: 16)
         }
         return bytes.count == count ? bytes : nil
-    }
-}
-
-extension HostName {
-    /// Without the domain, as far as it fits; `device` if the machine has none.
-    package static var own: String {
-        let name = current.prefix { $0 != "." }
-        let isUsable = 1...LinkSettings.longestName ~= name.utf8.count && !name.contains("\u{FFFD}")
-        return isUsable ? String(name) : "device"
     }
 }

@@ -1,4 +1,4 @@
-import LinkSettings
+import Linking
 import Routing
 import TOMLTables
 import Testing
@@ -13,13 +13,13 @@ struct LinkSettingsTests {
         """
 
     private func settings(_ text: String) throws -> LinkSettings {
-        try TableReader.read(file: "/c/mqtt.toml", text: text) { LinkSettings.read(from: &$0) }
+        try TableReader.read(file: "/c/mqtt.toml", text: text) { LinkSettings.read(from: &$0, host: "desk") }
     }
 
     /// The mistakes, as they are told.
     private func mistakes(_ text: String) -> [String] {
         do throws(ConfigurationError) {
-            _ = try TableReader.read(file: "mqtt.toml", text: text) { LinkSettings.read(from: &$0) }
+            _ = try TableReader.read(file: "mqtt.toml", text: text) { LinkSettings.read(from: &$0, host: "desk") }
             return []
         } catch {
             return error.lines

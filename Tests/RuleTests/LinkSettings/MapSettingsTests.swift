@@ -1,4 +1,4 @@
-import LinkSettings
+import Linking
 import Mapping
 import Routing
 import TOMLTables
@@ -8,13 +8,13 @@ struct MapSettingsTests {
     private static let link = "[link]\nserver = \"mqtts://broker.example\"\nuser = \"mina\"\nname = \"desk\"\n"
 
     private func maps(_ text: String) throws -> MapSettings {
-        try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0) }.maps
+        try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0, host: "desk") }.maps
     }
 
     /// The mistakes, as they are told.
     private func mistakes(_ text: String) -> [String] {
         do throws(ConfigurationError) {
-            _ = try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0) }
+            _ = try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0, host: "desk") }
             return []
         } catch {
             return error.lines

@@ -1,4 +1,4 @@
-import LinkSettings
+import Linking
 import Mapping
 import NotifyTestSupport
 import Routing
@@ -9,7 +9,7 @@ import Testing
 struct ExampleMapTests {
     private func maps(_ example: String) throws -> MapSettings {
         let text = try Project.text("examples/\(example)/mqtt.toml")
-        return try TableReader.read(file: "mqtt.toml", text: text) { LinkSettings.read(from: &$0) }.maps
+        return try TableReader.read(file: "mqtt.toml", text: text) { LinkSettings.read(from: &$0, host: "desk") }.maps
     }
 
     /// What becomes of a message, as `title | body | banner, silent or nothing`, and its place.

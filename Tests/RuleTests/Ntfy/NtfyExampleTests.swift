@@ -6,7 +6,7 @@ import Testing
 @testable import notifyd_ntfy
 
 /// The maps in `examples`, with what Alertmanager posts to a server of ntfy.
-struct ExampleMapTests {
+struct NtfyExampleTests {
     private func map(_ example: String) throws -> SubscribeMap {
         let text = try Project.text("examples/\(example)/ntfy.toml")
         let settings = try TableReader.read(file: "/x/ntfy.toml", text: text) { NtfySettings.read(from: &$0) }
