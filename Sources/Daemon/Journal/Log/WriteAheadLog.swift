@@ -1,3 +1,4 @@
+import CStorage
 import Glibc
 
 /// An append-only log of frames, each on the disk when `append` returns, in segments of fixed size that are used again.
