@@ -68,9 +68,9 @@ struct BannerActionTests {
             topic = "/note/{id}"
             resident = true
             actions = [
-                { key = "tell", label = "Tell", exec = ["/bin/sh", "-c", "env | grep '^NOTIFYD_' | sort >&2; \
+                { key = "tell", label = "Tell", exec = ["/bin/sh", "-c", "env | grep '^NOTIFYD_' | sort >&2; \#
                 echo that is all >&2"] },
-                { key = "say", label = "Say", exec = ["python3", "-c", "import sys; sys.stderr.write(sys.argv[1] + \
+                { key = "say", label = "Say", exec = ["python3", "-c", "import sys; sys.stderr.write(sys.argv[1] + \#
                 '\\n')", "$(touch x) ; $HOME *"] },
             ]
             """#

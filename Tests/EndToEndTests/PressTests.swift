@@ -15,7 +15,7 @@ struct PressTests {
         let route = #"""
             [[route]]
             topic = "/run/{session}/invite"
-            actions = [ { key = "accept", label = "Join", exec = ["sh", "-c", "echo pressed \
+            actions = [ { key = "accept", label = "Join", exec = ["sh", "-c", "echo pressed \#
             $NOTIFYD_ACTION $NOTIFYD_ID >&2"] } ]
             """#
         try await withBannerStage(route) { stage in

@@ -260,13 +260,13 @@ final class KWinScript {
     private static let text = #"""
         // Written by notifyd-focus(8), which tells KWin to load it.
         const windows = workspace.windowList ? workspace.windowList() : workspace.clientList();
-        function call(...words) { callDBus("org.notifyd.Focus1", "/org/notifyd/Focus1", \
+        function call(...words) { callDBus("org.notifyd.Focus1", "/org/notifyd/Focus1", \#
         "org.notifyd.FocusSource1", ...words); }
-        function active() { return workspace.activeWindow !== undefined ? workspace.activeWindow : \
+        function active() { return workspace.activeWindow !== undefined ? workspace.activeWindow : \#
         workspace.activeClient; }
         function isHere(window) {
             if (window.onAllDesktops) return true;
-            if (window.desktops !== undefined && workspace.windowList) return \
+            if (window.desktops !== undefined && workspace.windowList) return \#
             window.desktops.includes(workspace.currentDesktop);
             return window.desktop === workspace.currentDesktop;
         }
@@ -283,7 +283,7 @@ final class KWinScript {
         function add(window) {
             if (!window || known.indexOf(window) >= 0) return;
             known.push(window);
-            for (const name of ["captionChanged", "minimizedChanged", "desktopsChanged", \
+            for (const name of ["captionChanged", "minimizedChanged", "desktopsChanged", \#
             "desktopChanged", "windowClassChanged"])
                 if (window[name] && window[name].connect) window[name].connect(() => tell(window));
             tell(window);
