@@ -48,9 +48,17 @@ extension Journal {
     public func expire(
         olderThan span: Duration, keeping count: Int, step: Int = 200
     ) throws(JournalError) -> (count: Int, isOver: Bool) {
-        // What does not fit into the index may do so when old events are gone.
-        try? fold()
         let newest = retention.newestID(olderThan: span)
+        let isDue = isRetentionDue
+        if isDue || self.count > count || newest > 0 || indexFailure != nil {
+            // The index must have everything first. To fill it at once would hold calls up.
+            if indexFailure == nil, pending.count > Self.foldedInIdleTime {
+                try foldPortion(Self.foldedInIdleTime)
+                return (0, false)
+            }
+            // What does not fit into the index may do so when old events are gone.
+            try? fold()
+        }
         let limits = deletionLimits()
         let step = min(step, limits.events)
         let deleted = try delete { db in
@@ -83,7 +91,7 @@ extension Journal {
         if deleted.count > 0 { (isScrubbed, scrubbedPages) = (false, 1) }
         guard deleted.isOver else { return deleted }
         retention.expired(keeping: max(span, self.limits.removalTime), newest: newestID)
-        try deleteOldNames()
+        if isDue { try deleteOldNames() }
         try saveRetention()
         return deleted
     }

@@ -23,6 +23,31 @@ struct RetentionTests {
         }
     }
 
+    /// Filling the index at once takes milliseconds, and this is done every few hundred events.
+    @Test func theIndexIsFilledInPortionsBeforeSomethingIsDeleted() throws {
+        try withFolder { folder in
+            let journal = try Journal(directory: folder)
+            func publish(_ ids: ClosedRange<UInt64>) throws {
+                for id in ids {
+                    let decision = StoredDecision(outcome: .shown, resolved: 1)
+                    try journal.commit([.accepted(try sample(id)), .decided(EventID(id), decision)])
+                }
+            }
+            try publish(1...10)
+            _ = try journal.expire(olderThan: .seconds(60), keeping: 1_000)
+            try publish(11...110)
+            // Nothing is too old.
+            #expect(try journal.expire(olderThan: .seconds(60), keeping: 1_000) == (0, true))
+            #expect(journal.pending.count == 200)
+            var steps: [Int] = []
+            while try !journal.expire(olderThan: .seconds(60), keeping: 30).isOver {
+                steps.append(journal.pending.count)
+            }
+            #expect(steps == [136, 72, 8])
+            #expect(try journal.history(.all, after: EventID(0), limit: 100).first?.id == EventID(81))
+        }
+    }
+
     @Test func valuesAtTheFrontDoNotKeepWhatIsBehindThem() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
