@@ -13,9 +13,8 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
             discussion: """
                 Its configuration is ~/.config/notifyd/\(Program.name).toml. “notifyctl bridges” shows how it is.
 
-                Exit codes: 0 told to end, 64 wrong usage, 65 bad data, 69 it runs already, 71 the state \
-                cannot be used, 75 no bus, \
-                78 bad configuration.
+                Exit codes: 0 told to end, 64 wrong usage, 65 bad data, 69 it runs already, 71 the state cannot be \
+                used, 75 no bus, 78 bad configuration.
                 """,
             version: projectVersion)
     }

@@ -50,9 +50,8 @@ public final class DaemonLink: Sendable {
 
     /// Why a connection was cut here, and what follows, for the log.
     package static let cutReason =
-        "Somebody on the bus has sent a message of more than \(maximumMessage >> 20) MiB, or a damaged one. "
-        + "That ends the connection, "
-        + "and with it this process; it is started again"
+        "Somebody on the bus has sent a message of more than \(maximumMessage >> 20) MiB, or a damaged one. That ends "
+        + "the connection, and with it this process; it is started again"
 
     private init(
         connection: Connection, notices: NoticeTable, onRefusal: @escaping @Sendable (_ reason: String?) -> Void

@@ -22,9 +22,8 @@ package struct Authority: Hashable, Sendable {
 
     /// What is right, for errors.
     package static let rule =
-        "a host is a name such as push.example, or an address such as 192.0.2.7 or "
-        + "[2001:db8::7]; a port from 1 to 65535 "
-        + "may follow it, such as :8443"
+        "a host is a name such as push.example, or an address such as 192.0.2.7 or [2001:db8::7]; a port from 1 to "
+        + "65535 may follow it, such as :8443"
     private static let maximumHost = 253
     private static let maximumLabel = 63
     private static let maximumZone = 15

@@ -53,9 +53,8 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
         case .unit(let name):
             guard let folder, folder.hasPrefix("/") else {
                 throw CredentialError(
-                    "\(self) is not there, because the service manager has passed no credentials; "
-                        + "write LoadCredential=\(name):/its/file into the unit, or name the file "
-                        + "itself: { file = \"…\" }"
+                    "\(self) is not there, because the service manager has passed no credentials; write "
+                        + "LoadCredential=\(name):/its/file into the unit, or name the file itself: { file = \"…\" }"
                 )
             }
             guard let bytes = try bytes(of: folder + "/" + name) else {

@@ -8,22 +8,19 @@ struct NotifyctlCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "notifyctl", abstract: "Publish, receive and claim push notifications on the local event bus.",
         discussion: """
-            Topics are paths such as /post/27. Commands that read topics include the topics below \
-            them; / means every topic. \
-            Times are written like 100ms, 5s, 10m or 2h.
+            Topics are paths such as /post/27. Commands that read topics include the topics below them; / means every \
+            topic. Times are written like 100ms, 5s, 10m or 2h.
 
-            Exit codes: 0 done, 1 nothing matched or time ran out, 64 wrong usage, 65 bad data, \
-            69 no bus or no daemon, \
-            74 the output cannot be written, 77 refused, 78 bad configuration.
+            Exit codes: 0 done, 1 nothing matched or time ran out, 64 wrong usage, 65 bad data, 69 no bus or no \
+            daemon, 74 the output cannot be written, 77 refused, 78 bad configuration.
 
             Examples:
               notifyctl send post 27 "Nice!" --wait
               notifyctl listen /post
               notifyctl screen /post/27
               notifyctl history -n 5
-            See notifyctl(1) for all options; “notifyctl demo” shows how notifyd works, and \
-            “notifyctl setup” asks what to \
-            turn on.
+            See notifyctl(1) for all options; “notifyctl demo” shows how notifyd works, and “notifyctl setup” asks \
+            what to turn on.
             """,
         version: projectVersion,
         subcommands: [

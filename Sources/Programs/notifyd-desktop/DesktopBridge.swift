@@ -162,8 +162,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         for pattern in observer.takeExpensive() {
             services.logger.warning(
                 """
-                A text takes too long to compare with a pattern of desktop.toml, and counts as \
-                one that does not fit it
+                A text takes too long to compare with a pattern of desktop.toml, and counts as one that does not fit it
                 """,
                 metadata: ["pattern": "\(pattern)"])
         }

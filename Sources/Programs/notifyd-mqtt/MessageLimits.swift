@@ -105,9 +105,8 @@ struct RejectedMessages {
             switch self {
             case .forged:
                 """
-                Messages on the broker cannot be opened, speak for somebody else, or were moved; they are passed \
-                over. Another key, or a \
-                stranger?
+                Messages on the broker cannot be opened, speak for somebody else, or were moved; they are passed over. \
+                Another key, or a stranger?
                 """
             case .malformed: "Messages on the broker cannot be read; they are passed over"
             case .refused: "Somebody on the line says more than is taken at once; the rest is taken later"

@@ -98,9 +98,8 @@ struct MapReader {
         let names = SubscribeMap.names.joined(separator: ", ")
         table.note(
             key,
-            "'\(key)' has \(unknown.joined(separator: ", ")); the names are \(names), and "
-                + "\(SubscribeMap.openName).… for "
-                + "members of the message")
+            "'\(key)' has \(unknown.joined(separator: ", ")); the names are \(names), and \(SubscribeMap.openName).… "
+                + "for members of the message")
     }
 
     private func readOutbound(from table: inout TableReader) -> PublishMap? {

@@ -178,9 +178,8 @@ final class StatusBoard: Sendable {
             reason.map {
                 BridgeStatus.Problem(
                     "\(name): \($0)",
-                    "It is tried again by itself. If a login page of the network is in between, log "
-                        + "in; else correct 'url' in "
-                        + "ntfy.toml.")
+                    "It is tried again by itself. If a login page of the network is in between, log in; else correct "
+                        + "'url' in ntfy.toml.")
             })
     }
 

@@ -92,9 +92,8 @@ public struct NtfySettings: Equatable, Sendable {
             } else {
                 table.note(
                     "url",
-                    "'url' is such as \"https://ntfy.sh\", \"https://HOST:PORT\" or "
-                        + "\"https://HOST/PATH\"; user, token and topics "
-                        + "have keys of their own")
+                    "'url' is such as \"https://ntfy.sh\", \"https://HOST:PORT\" or \"https://HOST/PATH\"; user, token "
+                        + "and topics have keys of their own")
             }
         }
         if let address = server?.address, !address.isEncrypted {
@@ -128,9 +127,8 @@ public struct NtfySettings: Equatable, Sendable {
         guard silence > least else {
             table.note(
                 "silence",
-                "'silence' is \(silence.text), and the server says something every \(least.text) "
-                    + "only; make it longer, or say "
-                    + "the keepalive-interval of the server: keepalive = \"10s\"")
+                "'silence' is \(silence.text), and the server says something every \(least.text) only; make it longer, "
+                    + "or say the keepalive-interval of the server: keepalive = \"10s\"")
             return nil
         }
         return silence
@@ -162,11 +160,9 @@ extension NtfySettings {
         }.map { map in
             let topics = map.topics.map(\.description).joined(separator: " and ")
             return
-                "what 'subscribe' brings never goes out, and publish = \"\(map.name)\" has "
-                + "'topics' that it fills only; "
-                + "unless something else publishes at \(topics), nothing is sent: name topics of "
-                + "other programs, or let the "
-                + "phone subscribe itself"
+                "what 'subscribe' brings never goes out, and publish = \"\(map.name)\" has 'topics' that it fills "
+                + "only; unless something else publishes at \(topics), nothing is sent: name topics of other programs, "
+                + "or let the phone subscribe itself"
         }
     }
 }

@@ -65,8 +65,7 @@ struct Opener: Sendable {
         }
         logger.warning(
             """
-            A text cannot be copied: that needs wl-clipboard or xclip, and the service \
-            manager, which knows the display
+            A text cannot be copied: that needs wl-clipboard or xclip, and the service manager, which knows the display
             """)
         return false
     }

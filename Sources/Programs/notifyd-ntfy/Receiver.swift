@@ -130,9 +130,8 @@ actor Receiver {
         services.status.setProblem(
             "\(server.address.name) state",
             BridgeStatus.Problem(
-                "\(server.address.name): the state of the bridge is lost, so the messages of the "
-                    + "last 12 hours are asked for "
-                    + "again; what is older and was not received is lost, and what was sent to the phone "
+                "\(server.address.name): the state of the bridge is lost, so the messages of the last 12 hours are "
+                    + "asked for again; what is older and was not received is lost, and what was sent to the phone "
                     + "before is not cleared there",
                 "Nothing is to be done; the next start does not say this any more. The log names a damaged "
                     + "state file, if there was one."

@@ -274,9 +274,8 @@ enum ServerFailure: Error, Equatable, CustomStringConvertible {
         switch self {
         case .noSecret: BridgeStatus.correction(of: NtfyBridge.name)
         case .denied:
-            "Correct the secret where 'token' or 'password' in \(Self.file) says it is; it is "
-                + "read before each request, "
-                + "but a credential of the unit only when that starts: systemctl --user restart notifyd-ntfy"
+            "Correct the secret where 'token' or 'password' in \(Self.file) says it is; it is read before each "
+                + "request, but a credential of the unit only when that starts: systemctl --user restart notifyd-ntfy"
         case .forbidden: "Allow it at the server, or give a 'token' of somebody who may in \(Self.file)."
         case .untrusted:
             "If an authority of your own has signed it, name its file in \(Self.file): authorities = \"/path/ca.pem\". "

@@ -23,9 +23,8 @@ extension PushBridge {
         guard let member = call.message.member, Self.members.contains(member) else {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownMethod",
-                "There is no method \((call.message.member ?? "").visible()) in "
-                    + "\(DistributorLink.connectorInterface); its methods are "
-                    + "Message, NewEndpoint and Unregistered.")
+                "There is no method \((call.message.member ?? "").visible()) in \(DistributorLink.connectorInterface); "
+                    + "its methods are Message, NewEndpoint and Unregistered.")
         }
         guard !delivered.distributors.isEmpty else { return deny(call) }
         guard call.message.signature == "a{sv}", let arguments = call.message.arguments.first?.entries,
@@ -73,9 +72,8 @@ extension PushBridge {
         services.status.setProblem(
             "endpoint",
             BridgeStatus.Problem(
-                "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a "
-                    + "copy, or it was removed "
-                    + "while its distributor was away",
+                "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a copy, or it "
+                    + "was removed while its distributor was away",
                 "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender "
                     + "the new address and keys."
             ))

@@ -20,9 +20,8 @@ struct PointCommand: AsyncParsableCommand {
         discussion: """
             There are two loads. The first keeps up to 64 events in flight, each published, heard and claimed, and \
             gives events a second and processor time per event. The second publishes at a steady pace, 30 % of that \
-            but at most 500 a second, and gives latencies. Then, with --waits, one connection \
-            publishes one event at a time: \
-            without a notification server, with one that answers, with one that hangs, alone, and beside a flood.
+            but at most 500 a second, and gives latencies. Then, with --waits, one connection publishes one event at a \
+            time: without a notification server, with one that answers, with one that hangs, alone, and beside a flood.
             """)
 
     @Option(help: "The daemon.")

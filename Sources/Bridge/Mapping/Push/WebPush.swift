@@ -199,9 +199,8 @@ extension WebPushError: CustomStringConvertible {
         case .tooLong: "the message has more than \(PushKeys.maximumMessage) bytes"
         case .recordSize: "the records of the message are too small to hold anything"
         case .keyLength:
-            "the message does not begin with the key of its sender, as RFC 8291 demands; its sender "
-                + "has to use the encoding "
-                + "aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true"
+            "the message does not begin with the key of its sender, as RFC 8291 demands; its sender has to use the "
+                + "encoding aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true"
         case .senderKey: "the key of the sender is not a point of the curve P-256"
         case .severalRecords: "the message has several records, and RFC 8291 allows one"
         case .truncatedRecord: "the message ends within its record"

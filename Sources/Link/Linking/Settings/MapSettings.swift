@@ -114,9 +114,8 @@ public struct MapSettings: Equatable, Sendable {
             } else if !other.covers(pattern), !pattern.covers(other) {
                 table.note(
                     key,
-                    "'\(key)' has some topics of \"\(other)\" and not all; of two filters with topics "
-                        + "in common, one must have "
-                        + "all topics of the other")
+                    "'\(key)' has some topics of \"\(other)\" and not all; of two filters with topics in common, one "
+                        + "must have all topics of the other")
             }
         }
         for other in outbound {

@@ -88,9 +88,8 @@ extension LinkSettings {
             guard var server = Server(text) else {
                 table.note(
                     "server",
-                    "'server' is such as \"mqtts://broker.example\", \"mqtt://localhost:1883\" "
-                        + "or \"unix:/run/broker\"; "
-                        + "user and password have keys of their own")
+                    "'server' is such as \"mqtts://broker.example\", \"mqtt://localhost:1883\" or "
+                        + "\"unix:/run/broker\"; user and password have keys of their own")
                 return nil
             }
             if !server.isEncrypted {

@@ -17,9 +17,8 @@ struct ConfigCommand: AsyncParsableCommand {
             commandName: "check", abstract: "Check the configuration the way notifyd reads it.",
             discussion: """
                 Exit code 78 if there is a mistake; it is reported with line and column. A file named browser.toml, \
-                desktop.toml, focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program \
-                that reads it. Programs of \
-                buttons are looked for as notifyd looks for them.
+                desktop.toml, focus.toml, mqtt.toml, ntfy.toml or unifiedpush.toml is checked by the program that \
+                reads it. Programs of buttons are looked for as notifyd looks for them.
 
                 Examples:
                   notifyctl config check && systemctl --user reload notifyd

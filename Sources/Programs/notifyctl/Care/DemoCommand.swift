@@ -52,11 +52,9 @@ struct DemoLinkCommand: AsyncParsableCommand {
         commandName: "link",
         abstract: "Play the story of three linked devices and a broker that is killed, and draw what happened.",
         discussion: """
-            Starts three devices on this machine, each with a message bus, a notifyd, a notifyd-mqtt and a \
-            stand-in for the desktop, \
-            and the MQTT broker mosquitto. It needs no desktop and no network, and touches nothing \
-            of yours. Every time is \
-            measured. Exit code 1 if the story did not go as it should.
+            Starts three devices on this machine, each with a message bus, a notifyd, a notifyd-mqtt and a stand-in \
+            for the desktop, and the MQTT broker mosquitto. It needs no desktop and no network, and touches nothing of \
+            yours. Every time is measured. Exit code 1 if the story did not go as it should.
 
             Examples:
               notifyctl demo link

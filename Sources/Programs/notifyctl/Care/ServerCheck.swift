@@ -36,9 +36,8 @@ struct ServerCheck {
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",
-                    "If it does not start soon, start the one of your desktop. The log says whether "
-                        + "the bus could start it: "
-                        + "journalctl --user -u notifyd. See also start_server in notifyd.toml(5).")
+                    "If it does not start soon, start the one of your desktop. The log says whether the bus could "
+                        + "start it: journalctl --user -u notifyd. See also start_server in notifyd.toml(5).")
             }
             if isActivatable {
                 return .ok(

@@ -276,8 +276,7 @@ struct JournalLog {
         guard written != nil, sync > Self.slow else { return .ok(JournalCheck.check, state) }
         return .warning(
             JournalCheck.check, state,
-            "A publisher waits that long for its reply. See whether other programs keep the disk busy "
-                + "(cat /proc/pressure/io) "
-                + "or it is failing (smartctl -H). XDG_STATE_HOME puts the journal on another one.")
+            "A publisher waits that long for its reply. See whether other programs keep the disk busy (cat "
+                + "/proc/pressure/io) or it is failing (smartctl -H). XDG_STATE_HOME puts the journal on another one.")
     }
 }

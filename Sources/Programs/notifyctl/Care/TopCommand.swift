@@ -9,15 +9,12 @@ struct TopCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "top", abstract: "Show open windows, screens, outcomes, rates and latencies, live.",
         discussion: """
-            Shows the open windows with the time left to claim, the open screens, the last outcomes, \
-            the events, claims and \
-            banners per second over the last ten seconds, and the latencies of claims. It changes \
-            nothing, does not start \
-            notifyd, and continues when notifyd restarts. q or Ctrl-C ends it.
+            Shows the open windows with the time left to claim, the open screens, the last outcomes, the events, \
+            claims and banners per second over the last ten seconds, and the latencies of claims. It changes nothing, \
+            does not start notifyd, and continues when notifyd restarts. q or Ctrl-C ends it.
 
-            With -n or --json, or if the output is not a terminal, it prints snapshots a second \
-            apart, one by default. The \
-            first one has no rates.
+            With -n or --json, or if the output is not a terminal, it prints snapshots a second apart, one by default. \
+            The first one has no rates.
 
             Examples:
               notifyctl top

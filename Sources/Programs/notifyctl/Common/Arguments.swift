@@ -252,9 +252,8 @@ struct DurationArgument: Hashable, Sendable {
             guard !Duration.isTooLong(text) else { throw tooLong(text, range.upperBound) }
             guard let duration = Duration(text: text) else {
                 throw ValidationError(
-                    "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, "
-                        + "10m, 2h or 28d; the longest "
-                        + "is \(range.upperBound.text).")
+                    "“\(text)” is not a time. Write a whole number and a unit, such as 100ms, 5s, 10m, 2h or 28d; the "
+                        + "longest is \(range.upperBound.text).")
             }
             guard duration.microseconds % unit.microseconds == 0 else {
                 throw ValidationError(
@@ -318,9 +317,8 @@ enum MomentArgument: Hashable, Sendable {
         if Duration.isTooLong(text) { throw DurationArgument.tooLong(text) }
         guard let time = localTime(text) else {
             throw ValidationError(
-                "“\(text)” is neither an id nor a time. Write a date, such as 2026-05-03 or "
-                    + "“2026-05-03 17:04:05”, or how long "
-                    + "ago, such as 90m, 12h or 30d.")
+                "“\(text)” is neither an id nor a time. Write a date, such as 2026-05-03 or “2026-05-03 17:04:05”, or "
+                    + "how long ago, such as 90m, 12h or 30d.")
         }
         return .time(time)
     }

@@ -13,9 +13,8 @@ struct DesktopCommand: BusCommand {
             notifyd-desktop makes events of the notifications that programs show by themselves, by the rules in \
             notifyd-desktop.toml(5).
 
-            With --learn, have the program show a notification: a rule for it is added to desktop.toml. \
-            If TOPIC has a name in \
-            braces, the room in the title (#general) or else the first number in it is what it stands for.
+            With --learn, have the program show a notification: a rule for it is added to desktop.toml. If TOPIC has a \
+            name in braces, the room in the title (#general) or else the first number in it is what it stands for.
 
             Examples:
               notifyctl desktop

@@ -7,11 +7,9 @@ struct LinkCommand: BusCommand {
         commandName: "link",
         abstract: "Link your devices, so that one claim silences all of them, and show how the link is.",
         discussion: """
-            The devices of a link share events and claims through an MQTT broker. “init” makes a link on \
-            the first device, “pair” \
-            prints an invitation, and “join” takes it on each other device. Without a command it \
-            shows the broker and the \
-            devices. notifyd-mqtt(8) has the rest.
+            The devices of a link share events and claims through an MQTT broker. “init” makes a link on the first \
+            device, “pair” prints an invitation, and “join” takes it on each other device. Without a command it shows \
+            the broker and the devices. notifyd-mqtt(8) has the rest.
 
             Examples:
               notifyctl link
@@ -82,9 +80,8 @@ struct LinkForgetCommand: BusCommand {
         commandName: "forget", abstract: "Drop a device that does not come back.",
         discussion: """
             Deletes what is known about the device here, and its messages at the broker. Its events stay. Other \
-            devices drop it after 30 days. A device that is online is not dropped, because it would be \
-            back at once. Exit code 1 \
-            if there is no such device.
+            devices drop it after 30 days. A device that is online is not dropped, because it would be back at once. \
+            Exit code 1 if there is no such device.
 
             Examples:
               notifyctl link forget phone
@@ -110,9 +107,8 @@ struct LinkTestCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "test", abstract: "Send a message to every device that is online and back, and print the times.",
         discussion: """
-            Exit code 1 if a device does not answer in time, or none is online. Versions of \
-            notifyd-mqtt without this test do \
-            not answer.
+            Exit code 1 if a device does not answer in time, or none is online. Versions of notifyd-mqtt without this \
+            test do not answer.
 
             Examples:
               notifyctl link test

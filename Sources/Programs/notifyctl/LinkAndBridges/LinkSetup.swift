@@ -11,9 +11,8 @@ struct LinkInitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init", abstract: "Make a link on its first device.",
         discussion: """
-            Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to \
-            a file of its own that \
-            only you can read. Files that exist already are not changed.
+            Writes the configuration of notifyd-mqtt, a new key, and the password for the broker, each to a file of \
+            its own that only you can read. Files that exist already are not changed.
 
             Examples:
               notifyctl link init --server mqtts://a.example --user mina --password-file -
@@ -31,8 +30,7 @@ struct LinkInitCommand: AsyncParsableCommand {
         guard let server = LinkSettings.Server(server) else {
             throw ValidationError(
                 "“\(Terminal.plain(server))” is not a broker. Write mqtts://HOST or mqtts://HOST:PORT, or "
-                    + "mqtt://localhost for one "
-                    + "on this machine: \(Authority.rule).")
+                    + "mqtt://localhost for one on this machine: \(Authority.rule).")
         }
         let password = try passwordFile.map { try SecretText.read($0) }
         let invitation = Invitation(server: server, user: user, password: password, key: LinkKey.make())
@@ -100,9 +98,8 @@ struct LinkPairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Print the invitation for another device.",
         discussion: """
-            The invitation is one line, which “notifyctl link join” takes on the other device. On a \
-            terminal it is drawn as a QR \
-            code too, if the program qrencode is installed. Whoever has the line has the link: it holds \
+            The invitation is one line, which “notifyctl link join” takes on the other device. On a terminal it is \
+            drawn as a QR code too, if the program qrencode is installed. Whoever has the line has the link: it holds \
             the password and the key.
 
             Examples:
@@ -143,9 +140,8 @@ struct LinkPairCommand: AsyncParsableCommand {
         }
         if settings.server.isLocal {
             Terminal.complain(
-                "The broker is on this machine, and the line says so: another machine looks for it on "
-                    + "itself. For that one, write "
-                    + "a name of this machine into 'server' of mqtt.toml first.")
+                "The broker is on this machine, and the line says so: another machine looks for it on itself. For that "
+                    + "one, write a name of this machine into 'server' of mqtt.toml first.")
         }
         Terminal.complain("Whoever has this line has the link. On the other device: notifyctl link join")
     }

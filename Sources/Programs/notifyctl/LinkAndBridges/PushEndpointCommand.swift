@@ -7,11 +7,9 @@ struct PushEndpointCommand: AsyncParsableCommand {
         commandName: "push-endpoint",
         abstract: "Receive pushes of UnifiedPush and Web Push: make, list, move and remove endpoints.",
         discussion: """
-            An endpoint is an address on the web to which one sender pushes; what it sends becomes an \
-            event at the topic of the \
-            endpoint or below. The messages are encrypted for this machine. A distributor of \
-            UnifiedPush has to be installed; \
-            notifyd-unifiedpush(8) has the rest.
+            An endpoint is an address on the web to which one sender pushes; what it sends becomes an event at the \
+            topic of the endpoint or below. The messages are encrypted for this machine. A distributor of UnifiedPush \
+            has to be installed; notifyd-unifiedpush(8) has the rest.
 
             Examples:
               notifyctl push-endpoint create post --topic /post
@@ -29,11 +27,9 @@ struct PushEndpointCreateCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "create", abstract: "Make an endpoint, and print what its sender needs.",
         discussion: """
-            The sender needs the address, both keys and, unless it has a VAPID key of its own, the \
-            private key that is made for \
-            it. They are as secret as a password. A VAPID key of a sender is what its site or its \
-            administrator shows: 87 \
-            characters that begin with B. Exit code 1 if there is such an endpoint already.
+            The sender needs the address, both keys and, unless it has a VAPID key of its own, the private key that is \
+            made for it. They are as secret as a password. A VAPID key of a sender is what its site or its \
+            administrator shows: 87 characters that begin with B. Exit code 1 if there is such an endpoint already.
 
             Examples:
               notifyctl push-endpoint create post --topic /post
@@ -112,10 +108,9 @@ struct PushEndpointMoveCommand: AsyncParsableCommand {
         commandName: "move",
         abstract: "Take another distributor for an endpoint whose own one is not installed any more.",
         discussion: """
-            The endpoint gets a new address, which its sender has to be told; the keys stay. While its \
-            distributor is installed, \
-            name another one in unifiedpush.toml instead: then all endpoints move. Exit code 1 if \
-            there is no such endpoint.
+            The endpoint gets a new address, which its sender has to be told; the keys stay. While its distributor is \
+            installed, name another one in unifiedpush.toml instead: then all endpoints move. Exit code 1 if there is \
+            no such endpoint.
 
             Examples:
               notifyctl push-endpoint move post
@@ -130,9 +125,8 @@ struct PushEndpointRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove", abstract: "Remove an endpoint. Its events stay.",
         discussion: """
-            The distributor is told, so that its sender cannot send any more; now, or when it is \
-            there. The keys are deleted. \
-            Exit code 1 if there is no such endpoint.
+            The distributor is told, so that its sender cannot send any more; now, or when it is there. The keys are \
+            deleted. Exit code 1 if there is no such endpoint.
 
             Examples:
               notifyctl push-endpoint remove post
@@ -226,10 +220,8 @@ struct PushEndpointInfo {
         }
         let hasKey = vapid == nil || vapidPrivate != nil
         let heading =
-            "To try it, with "
-            + "pywebpush\(hasKey ? "" : " and the private key of the sender, private_key.pem"); "
-            + "where templates of a "
-            + "[[map]] name members, write JSON for Hello:"
+            "To try it, with pywebpush\(hasKey ? "" : " and the private key of the sender, private_key.pem"); where "
+            + "templates of a [[map]] name members, write JSON for Hello:"
         return (lines + [heading, "  \(trial)"]).joined(separator: "\n")
     }
 
@@ -293,9 +285,8 @@ extension NotifyError {
         case (.timedOut, _) where unit != nil && unit != "active", (_, _?) where isAbsence:
             let text =
                 if let unit {
-                    "\(Self.pushProgram) is installed, and does not run: its unit is \(unit). Why: "
-                        + "systemctl --user status "
-                        + "\(Self.pushProgram), and journalctl --user -u \(Self.pushProgram) -n 20"
+                    "\(Self.pushProgram) is installed, and does not run: its unit is \(unit). Why: systemctl --user "
+                        + "status \(Self.pushProgram), and journalctl --user -u \(Self.pushProgram) -n 20"
                 } else {
                     "\(Self.pushProgram) does not run, and the bus cannot start it. Is it installed? Its log: "
                         + "journalctl --user -u \(Self.pushProgram) -n 20"

@@ -6,11 +6,9 @@ struct HistoryCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "history", abstract: "List recorded events and their outcomes.",
         discussion: """
-            Lists the last 50 events, the newest at the end. With --after it lists the first events \
-            after an id, so that a \
-            script can continue where it stopped. With --unread it lists undecided, shown, muted and \
-            expired events that are \
-            not marked as read.
+            Lists the last 50 events, the newest at the end. With --after it lists the first events after an id, so \
+            that a script can continue where it stopped. With --unread it lists undecided, shown, muted and expired \
+            events that are not marked as read.
 
             With --export it writes all of them, the oldest first, as JSON with one event a line.
 
@@ -215,15 +213,12 @@ struct ForgetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget", abstract: "Delete recorded events for good.",
         discussion: """
-            Deletes the decided events at or below a topic from the journal, with their texts; banners \
-            that show nothing else \
-            are closed. Undecided events and current values stay. The dead letters of bridges at the \
-            topic are deleted too, \
-            unless --before is given. It does not ask back. Prints how many events it deleted.
+            Deletes the decided events at or below a topic from the journal, with their texts; banners that show \
+            nothing else are closed. Undecided events and current values stay. The dead letters of bridges at the \
+            topic are deleted too, unless --before is given. It does not ask back. Prints how many events it deleted.
 
-            An id deletes one event. It is refused if there are older events at or below its topic \
-            that could be deleted, \
-            because notifyd deletes events only together with those before them.
+            An id deletes one event. It is refused if there are older events at or below its topic that could be \
+            deleted, because notifyd deletes events only together with those before them.
 
             Exit code 1 if an event cannot be deleted by its id.
 

@@ -7,17 +7,14 @@ struct InboxCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "inbox", abstract: "Show what nobody has seen, live.",
         discussion: """
-            Shows the unread events grouped by topic, the newest first, with the text of their \
-            banners. It follows what \
-            happens elsewhere, and continues when notifyd restarts. Keys mark events as read, \
-            claim them, mute topics and \
-            press buttons; ? lists them, and q ends it.
+            Shows the unread events grouped by topic, the newest first, with the text of their banners. It follows \
+            what happens elsewhere, and continues when notifyd restarts. Keys mark events as read, claim them, mute \
+            topics and press buttons; ? lists them, and q ends it.
 
             With -n or --json, or if the output is not a terminal, it prints a list. Exit code 1 if there is none.
 
-            With --follow it prints a line for a status bar, and another one after each change: the \
-            number of unread events, \
-            the newest of them, and whether banners are held back. It waits for notifyd and does not start it.
+            With --follow it prints a line for a status bar, and another one after each change: the number of unread \
+            events, the newest of them, and whether banners are held back. It waits for notifyd and does not start it.
 
             Examples:
               notifyctl inbox

@@ -10,19 +10,16 @@ struct ReplayCommand: BusCommand {
         commandName: "replay",
         abstract: "Show what another window or configuration would have done with recorded events.",
         discussion: """
-            Replays recorded events and their claims with the daemon's own rules in virtual time, \
-            and prints which banners \
-            would be added or missing. --window sets one window for all events; --config uses the \
-            routes of that file; with \
-            both, its routes get that window. It changes nothing.
+            Replays recorded events and their claims with the daemon's own rules in virtual time, and prints which \
+            banners would be added or missing. --window sets one window for all events; --config uses the routes of \
+            that file; with both, its routes get that window. It changes nothing.
 
-            With --config alone, an event keeps the window that its publisher set. The record has only \
-            the window that it had: \
-            one that is not the window of its route in the present configuration is taken for the publisher's.
+            With --config alone, an event keeps the window that its publisher set. The record has only the window that \
+            it had: one that is not the window of its route in the present configuration is taken for the publisher's.
 
-            Silent and muted events are left out, except muted ones whose route has break_through \
-            in that file. The route \
-            option “wait” and the limit of banners per second are not replayed. Exit code 1 if nothing is recorded.
+            Silent and muted events are left out, except muted ones whose route has break_through in that file. The \
+            route option “wait” and the limit of banners per second are not replayed. Exit code 1 if nothing is \
+            recorded.
 
             Examples:
               notifyctl replay --window 50ms

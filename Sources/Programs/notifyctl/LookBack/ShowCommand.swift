@@ -90,10 +90,9 @@ struct WhyCommand: BusCommand {
         commandName: "why", abstract: "Explain the decision about an event with a drawing.",
         discussion: """
             P published, [==] the window ([==> while it is open), C a claim (c: one that came too late to change a \
-            banner), r the end of a \
-            hold that was not confirmed, z a snooze, B## a banner, x its end. Times count from \
-            publishing; later steps are \
-            drawn at the edge. Where notifyd-ntfy sends events to a phone, the last line says whether it sent this one.
+            banner), r the end of a hold that was not confirmed, z a snooze, B## a banner, x its end. Times count from \
+            publishing; later steps are drawn at the edge. Where notifyd-ntfy sends events to a phone, the last line \
+            says whether it sent this one.
 
             Exit code 1 if there is no such event.
 

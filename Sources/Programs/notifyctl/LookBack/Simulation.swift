@@ -268,11 +268,9 @@ struct ReplayReport {
         if agreeing < awaited.count {
             lines += [
                 "",
-                "Played with its own windows, the record comes out as it was for \(agreeing) of "
-                    + "\(awaited.count) events; "
-                    + "routes that wait for screens only, holds that were not confirmed, snoozes, "
-                    + "banners that waited for a "
-                    + "notification server, and restarts are not replayed.",
+                "Played with its own windows, the record comes out as it was for \(agreeing) of \(awaited.count) "
+                    + "events; routes that wait for screens only, holds that were not confirmed, snoozes, banners that "
+                    + "waited for a notification server, and restarts are not replayed.",
             ]
         }
         return lines.joined(separator: "\n")

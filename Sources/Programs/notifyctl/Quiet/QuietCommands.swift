@@ -6,11 +6,9 @@ struct MuteCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "mute", abstract: "Stop banners at or below a topic for a while.",
         discussion: """
-            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute \
-            of exactly this topic, \
-            and a schedule of it until it begins again; what still covers it is printed. Routes with \
-            break_through show their \
-            banners all the same; those at or below the topic are printed.
+            Subscribers receive the events as before. Muted events are not shown later. 0 ends the mute of exactly \
+            this topic, and a schedule of it until it begins again; what still covers it is printed. Routes with \
+            break_through show their banners all the same; those at or below the topic are printed.
 
             Examples:
               notifyctl mute /post/27 2h
@@ -125,9 +123,8 @@ struct ResumeCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Let banners appear again after “pause”, or at a topic.",
         discussion: """
-            Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a \
-            schedule of it until it \
-            begins again; / ends the pause too. What remains is printed.
+            Without a topic it ends the pause. With one it ends the mute of exactly this topic, and a schedule of it \
+            until it begins again; / ends the pause too. What remains is printed.
 
             Examples:
               notifyctl resume
@@ -174,9 +171,8 @@ struct QuietCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "quiet", abstract: "List the pause, the mutes and the schedules, and when they end.",
         discussion: """
-            Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the \
-            desktop is listed too, and is \
-            switched off there. This does not start notifyd.
+            Each ends by itself at its time; “resume” ends it before. The “do not disturb” of the desktop is listed \
+            too, and is switched off there. This does not start notifyd.
 
             Examples:
               notifyctl quiet
@@ -261,9 +257,8 @@ struct SnoozeCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "snooze", abstract: "Let the banner of an event, or the banners of a topic, come back later.",
         discussion: """
-            The banner is closed now. It comes back at its time unless the event is claimed or read \
-            before. With a topic, the \
-            newest 100 unread events at or below it that were shown are snoozed. Prints the ids.
+            The banner is closed now. It comes back at its time unless the event is claimed or read before. With a \
+            topic, the newest 100 unread events at or below it that were shown are snoozed. Prints the ids.
 
             Examples:
               notifyctl snooze last 10m

@@ -10,9 +10,8 @@ struct BrowserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "browser", abstract: "Show which browsers know notifyd-browser, and tell them of it.",
         discussion: """
-            With notifyd’s extension, the tab that you look at is a screen. The extension needs the \
-            program notifyd-browser, \
-            and a browser starts only programs that it was told about. notifyd-browser(8) has the rest.
+            With notifyd’s extension, the tab that you look at is a screen. The extension needs the program \
+            notifyd-browser, and a browser starts only programs that it was told about. notifyd-browser(8) has the rest.
 
             Examples:
               notifyctl browser
@@ -59,9 +58,8 @@ struct BrowserInstallCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "install", abstract: "Tell your browsers of notifyd-browser.",
         discussion: """
-            Writes a small file to the folder where each browser looks for programs that its \
-            extensions may start. Without \
-            names it does so for every browser that has run here.
+            Writes a small file to the folder where each browser looks for programs that its extensions may start. \
+            Without names it does so for every browser that has run here.
 
             Examples:
               notifyctl browser install

@@ -8,13 +8,11 @@ struct ScreenCommand: BusCommand {
         commandName: "screen", abstract: "Hold a screen open: events there get no banner.",
         usage: "notifyctl screen TOPIC [--mode MODE] [--state STATE] [--lease TIME] [--no-clear] [-- COMMAND ...]",
         discussion: """
-            The screen is open while COMMAND runs, and notifyctl ends with its exit code. Without a \
-            command the screen is open \
-            until Ctrl-C or SIGTERM.
+            The screen is open while COMMAND runs, and notifyctl ends with its exit code. Without a command the screen \
+            is open until Ctrl-C or SIGTERM.
 
-            With --mode ask notifyctl prints each event and reads the answer from a line of \
-            standard input: “claim ID” or \
-            “pass ID”. An event without an answer in time becomes a banner.
+            With --mode ask notifyctl prints each event and reads the answer from a line of standard input: “claim ID” \
+            or “pass ID”. An event without an answer in time becomes a banner.
 
             Examples:
               notifyctl screen /post/27

@@ -29,9 +29,8 @@ struct ClaimTopicCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "claim-topic", abstract: "Claim all undecided or shown events at or below a topic.",
         discussion: """
-            Prints how many events were claimed. With --grace new events are claimed too, even \
-            after notifyctl has ended. \
-            Exit code 1 if there was none, and no --grace.
+            Prints how many events were claimed. With --grace new events are claimed too, even after notifyctl has \
+            ended. Exit code 1 if there was none, and no --grace.
 
             Examples:
               notifyctl claim-topic /post/27 --grace 2s && xdg-open https://example.org
@@ -58,9 +57,8 @@ struct WithdrawCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "withdraw", abstract: "Take back an event that no longer matters.",
         discussion: """
-            An undecided event gets no banner. A banner that shows it is closed, or updated if it \
-            shows other events too. \
-            A muted or expired event counts as read; any other decided event keeps its outcome.
+            An undecided event gets no banner. A banner that shows it is closed, or updated if it shows other events \
+            too. A muted or expired event counts as read; any other decided event keeps its outcome.
 
             Examples:
               notifyctl withdraw 1795231492321669
@@ -82,9 +80,8 @@ struct MarkReadCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark-read", abstract: "Mark all events at or below a topic as read.",
         discussion: """
-            Undecided and shown events are claimed, and their banners are closed. Muted and expired \
-            events keep their outcome. \
-            Prints how many events were unread.
+            Undecided and shown events are claimed, and their banners are closed. Muted and expired events keep their \
+            outcome. Prints how many events were unread.
 
             Examples:
               notifyctl mark-read /post/27

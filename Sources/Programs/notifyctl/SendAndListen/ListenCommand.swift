@@ -6,29 +6,24 @@ struct ListenCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "listen", abstract: "Print events as they arrive, one line each.",
         discussion: """
-            Prints the events at or below the given topics; without a topic, all events. \
-            Listening does not affect other \
-            programs. With --claim every event is claimed, and no banner appears.
+            Prints the events at or below the given topics; without a topic, all events. Listening does not affect \
+            other programs. With --claim every event is claimed, and no banner appears.
 
             --exec runs a shell command for each event, one after the other. The event is in its environment, never in \
             the command: NOTIFYD_ID, NOTIFYD_TOPIC, NOTIFYD_TITLE, NOTIFYD_BODY, NOTIFYD_PUBLISHED (microseconds since \
             1970), NOTIFYD_WINDOW (ms left to claim), NOTIFYD_SENDER, NOTIFYD_SOURCE, NOTIFYD_EVENT_ID, \
             NOTIFYD_VERDICT (with --claim), NOTIFYD_SUMMARY and NOTIFYD_TEXT (what its banner says), NOTIFYD_JSON (all \
-            of it), and NOTIFYD_FIELD_NAME for each field, its name in \
-            capitals with _ for what is neither a letter nor a digit. The event as JSON is also on its standard input. \
-            Variables that are too long for the system are missing, and listed in NOTIFYD_OMITTED. A \
-            command that cannot be \
-            started fails for that event only.
+            of it), and NOTIFYD_FIELD_NAME for each field, its name in capitals with _ for what is neither a letter \
+            nor a digit. The event as JSON is also on its standard input. Variables that are too long for the system \
+            are missing, and listed in NOTIFYD_OMITTED. A command that cannot be started fails for that event only.
 
-            With --claim and --exec an event is held as soon as it is received. It is claimed when \
-            the command ends with 0, \
-            and released when the command fails or exceeds --within: then its banner appears.
+            With --claim and --exec an event is held as soon as it is received. It is claimed when the command ends \
+            with 0, and released when the command fails or exceeds --within: then its banner appears.
 
             With --actions the buttons that are pressed on banners are printed too; -n counts events only.
 
-            With --since it prints every event after that one, once and in order, even if notifyd \
-            or the bus restarts; 0 \
-            begins with the oldest event in the journal.
+            With --since it prints every event after that one, once and in order, even if notifyd or the bus restarts; \
+            0 begins with the oldest event in the journal.
 
             Ends with 0 on Ctrl-C, on SIGTERM, or after -n events; with 1 if --timeout comes first.
 
@@ -272,10 +267,9 @@ struct WatchCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch", abstract: "Show the current values of topics, and then every change.",
         discussion: """
-            Prints the current values as added (+), and then every value that is added, modified \
-            (~) or removed (-). It \
-            continues over restarts of the daemon. “send --retain”, or a route that retains, publishes a value; “send \
-            --remove” removes it.
+            Prints the current values as added (+), and then every value that is added, modified (~) or removed (-). \
+            It continues over restarts of the daemon. “send --retain”, or a route that retains, publishes a value; \
+            “send --remove” removes it.
 
             Ends with 0 on Ctrl-C, on SIGTERM, or after -n lines; with 1 if --timeout comes first.
 

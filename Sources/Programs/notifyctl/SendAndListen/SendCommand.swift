@@ -19,9 +19,8 @@ struct SendCommand: BusCommand {
             A field is a string unless it names its type: -f from=Mina -f distance:integer=5000. Types are string, \
             integer, number and boolean, or a letter of D-Bus: y b n q i u x t d s o g.
 
-            Root sends to the session of a user, or of every user who is logged in. --all-users \
-            prints a line for each, with \
-            the name first, and goes on where one fails; its exit code is that of the first failure.
+            Root sends to the session of a user, or of every user who is logged in. --all-users prints a line for \
+            each, with the name first, and goes on where one fails; its exit code is that of the first failure.
 
             With --wait the outcome follows the id: claimed, shown, silent, … Exit code 1 if there is none in time.
 

@@ -12,9 +12,8 @@ struct ShellCommand: ParsableCommand {
         commandName: "shell", abstract: "Be told when a long command in a terminal has ended that you do not look at.",
         discussion: """
             One line in the configuration of a shell turns it on; for panes of tmux there is one for tmux.conf. \
-            “notifyctl setup shell \
-            tmux” writes both. On a terminal, “notifyctl shell init bash” prints them with the full paths of the \
-            programs, which also work where the search path lacks them:
+            “notifyctl setup shell tmux” writes both. On a terminal, “notifyctl shell init bash” prints them with the \
+            full paths of the programs, which also work where the search path lacks them:
               eval "$(notifyctl shell init bash)"    # ~/.bashrc
               eval "$(notifyctl shell init zsh)"     # ~/.zshrc
               notifyctl shell init fish | source     # ~/.config/fish/config.fish
@@ -29,12 +28,10 @@ struct ShellInitCommand: ParsableCommand {
         commandName: "init", abstract: "Print what a shell runs to report the end of long commands.",
         discussion: """
             On a terminal it prints the line for the configuration instead, with the full path of this program: the \
-            search path need not be \
-            set there yet.
+            search path need not be set there yet.
 
-            Commands that took 30 seconds or longer are reported, and not those that begin with a space, or \
-            that took what was typed \
-            until their end, such as less and a shell on another machine. Set NOTIFYD_SHELL_SECONDS and \
+            Commands that took 30 seconds or longer are reported, and not those that begin with a space, or that took \
+            what was typed until their end, such as less and a shell on another machine. Set NOTIFYD_SHELL_SECONDS and \
             NOTIFYD_SHELL_IGNORE to change it.
 
             Without a session bus nothing is printed for the shell, and nothing reported.
@@ -72,8 +69,8 @@ struct ShellEndedCommand: AsyncParsableCommand {
         commandName: "ended", abstract: "Report that a command has ended, as “shell init” has shells do.",
         discussion: """
             The command is in the variable NOTIFYD_SHELL_COMMAND, those that are not reported are in \
-            NOTIFYD_SHELL_IGNORE, and when the \
-            terminal was last read from, in seconds since 1970, is in NOTIFYD_SHELL_INPUT. It gives up after 10 seconds.
+            NOTIFYD_SHELL_IGNORE, and when the terminal was last read from, in seconds since 1970, is in \
+            NOTIFYD_SHELL_INPUT. It gives up after 10 seconds.
 
             Examples:
               export NOTIFYD_SHELL_COMMAND='make test'

@@ -10,11 +10,10 @@ struct LinkloadCommand: AsyncParsableCommand {
         commandName: "link",
         abstract: "Load a link of three devices, and print what it costs.",
         discussion: """
-            Each part has three devices of its own: a bus, a notifyd and a notifyd-mqtt each. “latency” \
-            publishes and claims 100 \
-            events a second at each distance, beside a plain publisher and subscriber; “sustained” keeps 256 events \
-            under way; “outage” publishes while the bridge of one device is away; “idle” does nothing; “banners” \
-            claims everything in time.
+            Each part has three devices of its own: a bus, a notifyd and a notifyd-mqtt each. “latency” publishes and \
+            claims 100 events a second at each distance, beside a plain publisher and subscriber; “sustained” keeps \
+            256 events under way; “outage” publishes while the bridge of one device is away; “idle” does nothing; \
+            “banners” claims everything in time.
             """)
 
     enum Part: String, CaseIterable, ExpressibleByArgument {
