@@ -4,8 +4,7 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// Who may do what, on a bus without units: a caller is known only by its user. Units and apps have their turn
-/// in
+/// Who may do what, on a bus without units: a caller is known only by its user. Units and apps have their turn in
 /// `Rigs/systemd-user.sh`.
 @Suite(.timeLimit(.minutes(1))) struct PolicyTests {
     private let me = "user = \(getuid())\n"

@@ -1,8 +1,7 @@
 public import NotifyClient
 
 /// Methods of a bridge beside `org.notifyd.Bridge1`, such as those that a command of notifyctl calls. They are at the
-/// same object,
-/// `/org/notifyd/Bridge1`.
+/// same object, `/org/notifyd/Bridge1`.
 public struct BridgeInterface: Sendable {
     /// The name of the interface, such as `org.notifyd.Link1`.
     public let name: String

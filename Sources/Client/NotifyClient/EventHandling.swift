@@ -20,9 +20,8 @@ extension NotifyClient {
     ///   - limit: how long an event may be held, including its time in the queue; from 1 ms to 10 minutes.
     ///   - count: how many events are handled at once.
     ///   - onError: called with the error that `handler` threw, and with a ``NotifyError`` when an event could not be
-    ///   held or
-    ///     confirmed: `timedOut` when its time ran out in the queue, `refused` with `NotClaimant` when it ran out
-    ///     later.
+    ///     held or confirmed: `timedOut` when its time ran out in the queue, `refused` with `NotClaimant` when it ran
+    ///     out later.
     ///   - handler: handles the event; when it returns, the event is claimed.
     /// - Throws: the errors of a ``Subscription``: `closed`, or `readerTooSlow` with 4096 unread events.
     public func handle(

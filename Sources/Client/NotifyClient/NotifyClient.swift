@@ -187,8 +187,7 @@ extension NotifyClient {
     /// - Parameters:
     ///   - topic: `/` stands for every topic.
     ///   - grace: how long to go on, even after this client has left the bus; whole milliseconds, at most 10 s. It
-    ///   covers
-    ///     an app that learns of an event in another way before notifyd announces it.
+    ///     covers an app that learns of an event in another way before notifyd announces it.
     /// - Returns: how many events were claimed at once.
     /// - Throws: `refused` with `InvalidTopic` or `LimitExceeded`.
     @discardableResult
@@ -203,8 +202,7 @@ extension NotifyClient {
     /// - Parameters:
     ///   - topic: `/` stands for every topic.
     ///   - last: events with higher ids are not changed; 0 means all events. A program that lists events gives the
-    ///   highest id
-    ///     in its list.
+    ///     highest id in its list.
     /// - Returns: how many events were unread.
     /// - Throws: `refused` with `InvalidTopic`, `LimitExceeded` or `StorageUnavailable`.
     @discardableResult

@@ -54,8 +54,7 @@ extension NotifyClient {
     /// - Parameters:
     ///   - topic: `/` stands for every topic.
     ///   - time: whole seconds; zero ends the mute of exactly this topic, and a schedule of it until it begins again.
-    ///   Others
-    ///     may still cover it: see ``quiet()``.
+    ///     Others may still cover it: see ``quiet()``.
     /// - Throws: `refused` with `InvalidTopic` or `LimitExceeded`.
     public func mute(_ topic: String, for time: Duration) async throws(NotifyError) {
         let seconds = try time.argument(in: .seconds(1), "A topic is muted for 0 seconds to 136 years.")

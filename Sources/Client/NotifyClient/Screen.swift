@@ -87,11 +87,9 @@ extension NotifyClient {
     ///   - mode: who decides about an event.
     ///   - state: how well the user sees it.
     ///   - lease: how long the screen stays open after this program hangs or is stopped; whole seconds. The client
-    ///   renews it
-    ///     long before it ends. If `nil`, the screen stays open as long as the connection to the bus.
+    ///     renews it long before it ends. If `nil`, the screen stays open as long as the connection to the bus.
     ///   - clear: whether opening claims undecided events and closes shown banners. It has no effect in mode `ask` and
-    ///   while
-    ///     hidden.
+    ///     while hidden.
     /// - Throws: `refused` with `InvalidTopic`, with `LimitExceeded` when this client has 256 screens or there are
     ///   10,000 in all, or with `AccessDenied` when the daemon's policy does not let this program claim there.
     public func openScreen(

@@ -217,7 +217,7 @@ package final class WorkLoop: Sendable {
     ///   - descriptor: stays open until it is not waited for any more.
     ///   - events: `POLLIN` and `POLLOUT`; poll(2). With none, it is not waited for at all.
     ///   - ready: gets what it is ready for, with `POLLHUP` and `POLLERR`. It is called again for as long as that is
-    ///   so.
+    ///     so.
     package func watch(_ descriptor: CInt, for events: Int16, ready: @escaping @Sendable (Int16) -> Void) {
         core.watch(descriptor, for: events, ready: ready)
     }

@@ -6,15 +6,15 @@ public import Routing
 /// Accepted events and their outcomes on disk: a write-ahead log in front, and an index in SQLite behind it.
 ///
 /// `commit` appends the records of a turn to the log and syncs it: what it has written survives a power cut. The index
-/// gets one row an event later, with what is known by then, in portions: when the loop is idle, when many
-/// records wait, or when a read needs them. What the index does not have yet is in memory (`Pending`) and in the log.
+/// gets one row an event later, with what is known by then, in portions: when the loop is idle, when many records wait,
+/// or when a read needs them. What the index does not have yet is in memory (`Pending`) and in the log.
 ///
 /// What is durable when:
 /// 1. `commit` appends one frame to the log and syncs it. Then the daemon acknowledges what is in it.
 /// 2. A portion of the index is one transaction: whole frames, and the sequence of the last one. SQLite does not sync
-/// it. 3. A checkpoint syncs SQLite's write-ahead log, copies it to `index.db` and syncs that. Only then does the log
-/// give the
-///    place of these frames to others.
+///    it.
+/// 3. A checkpoint syncs SQLite's write-ahead log, copies it to `index.db` and syncs that. Only then may the log
+///    overwrite those frames.
 ///
 /// So the sequences are always in this order: released by the log, applied in `index.db`, applied in its write-ahead
 /// log, last in the log. A start applies what the log has above the one in the index; to do so twice gives the same.

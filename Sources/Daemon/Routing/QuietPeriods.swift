@@ -169,7 +169,7 @@ struct QuietPeriods {
     }
 
     /// - Parameter duration: zero or `nil` ends the mute of exactly this topic, and lifts its schedules until they
-    /// begin   again.
+    ///   begin again.
     mutating func mute(
         _ topic: TopicPrefix, for duration: Duration?, limit: Int, at now: Uptime, timers: inout Router.Timers
     ) throws(Refusal) {

@@ -70,8 +70,8 @@ public struct Signer: Hashable, Sendable {
     }
 }
 
-/// How far others can make things grow, and how long things take. The defaults and the
-/// numbers of rules are those of docs/link.md.
+/// How far others can make things grow, and how long things take. The defaults and the numbers of rules are those of
+/// docs/link.md.
 public struct LinkLimits: Sendable {
     /// Devices on a line; rule 11.
     public var devices = 64

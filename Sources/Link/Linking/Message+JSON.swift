@@ -2,8 +2,7 @@ import NotifyText
 import Routing
 
 /// The text of messages. A decoder passes over members it does not know; an unknown kind and a greater version are kept
-/// as
-/// `Said.Content.unknown` where the number is known.
+/// as `Said.Content.unknown` where the number is known.
 extension Message {
     /// The message in JSON, UTF-8.
     public var encoded: [UInt8] {

@@ -171,8 +171,7 @@ public struct RangeSet: Equatable, Sendable {
 }
 
 /// The difference of two clocks: the smallest of those seen in the last five to ten minutes. The smallest has the least
-/// delay in it, and an old one says nothing about a clock that was set since.
-/// Rule 2 of docs/link.md.
+/// delay in it, and an old one says nothing about a clock that was set since. Rule 2 of docs/link.md.
 struct ClockOffset {
     private static let period: Int64 = 300_000_000
 

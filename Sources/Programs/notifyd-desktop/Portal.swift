@@ -8,9 +8,8 @@ import Watching
 /// before notifyd has decided. ``PortalNotices`` decides, this does.
 ///
 /// It is version 1 of [the interface](https://flatpak.github.io/xdg-desktop-portal/docs/impl-dbus-interfaces.html). In
-/// version 2,
-/// pictures and sounds are file descriptors, which a ``Value`` does not have; the portal makes version 1 of what
-/// programs say in version 2.
+/// version 2, pictures and sounds are file descriptors, which a ``Value`` does not have; the portal makes version 1 of
+/// what programs say in version 2.
 final class Portal: @unchecked Sendable {
     // Proof: everything runs on the loop of the bridge.
 

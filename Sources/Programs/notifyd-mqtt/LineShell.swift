@@ -304,8 +304,8 @@ final class LineShell: @unchecked Sendable {
         var options = ConnectionOptions(
             broker: try settings.broker(), client: cipher.clientID(line: configuration.line),
             will: Will(topic: topic, payload: try cipher.seal(will, on: topic)),
-            // They do not overlap: some brokers deliver a message once for each filter.
-            // Values come last: of many retained messages a broker drops the last ones, and who is there counts most.
+            // They do not overlap: some brokers deliver a message once for each filter. Values come last: of many
+            // retained messages a broker drops the last ones, and who is there counts most.
             subscriptions: ["o/+", "d/+", "s/+", "r/\(device)", "u/\(device)", "v/+/+"].map { prefix + $0 })
         options.parts = Linking.Address.valueParts.map { prefix + $0 }
         options.marker = prefix + Linking.Address.answers(device).description

@@ -30,8 +30,7 @@ final class DistributorLink: Sendable {
     ///   - loop: where calls are delivered.
     ///   - onOwners: runs when a distributor has come or gone.
     ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller
-    ///   owns. Of its arguments,
-    ///     it has as much as is looked at.
+    ///     owns. Of its arguments, it has as much as is looked at.
     ///   - onLoss: runs once when the connection is lost, with the reason.
     static func open(
         _ address: String, on loop: WorkLoop, onOwners: @escaping @Sendable () -> Void,

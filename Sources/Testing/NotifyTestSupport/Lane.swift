@@ -15,8 +15,7 @@ public struct Lane: Equatable, Sendable {
         /// Publishes the events; `!` leaves the bus.
         case publisher
         /// Does something about events, topics or screens; `?` stands for an id that was never given, `!` leaves the
-        /// bus,
-        /// `#` is killed.
+        /// bus, `#` is killed.
         case actor(String, Verb)
         /// Has a screen; see `ScreenSymbol`.
         case screen(Symbol, of: String)

@@ -12,8 +12,7 @@ struct HostileCalls {
     private static let screenOptions = ["mode", "state", "lease", "clear"]
 
     /// The methods with the types of their arguments; `T` is a topic, `I` a number somebody was given, `M`
-    /// milliseconds, `O` and
-    /// `P` are the options of screens and of `Publish`.
+    /// milliseconds, `O` and `P` are the options of screens and of `Publish`.
     private static let methods: [(String, [Character])] = [
         ("Send", ["T", "s", "s"]), ("Publish", ["T", "s", "s", "P", "P"]), ("Claim", ["I"]),
         ("ClaimProvisionally", ["I", "M"]), ("Complete", ["I"]), ("Release", ["I"]), ("Pass", ["I"]),

@@ -5,8 +5,7 @@ extension Router {
     /// - Parameters:
     ///   - longest: how long a window for a topic may be open.
     ///   - lastReplay: when an event of an earlier run was last announced again: such a one keeps its window open for
-    ///   its
-    ///     own whole length.
+    ///     its own whole length.
     /// - Returns: the promise that is broken, if one is.
     func brokenPromise(lastReplay: Instant? = nil, longest: (Topic) -> Duration) -> String? {
         limitThatIsExceeded() ?? tableThatDisagrees() ?? windowThatIsTooLong(

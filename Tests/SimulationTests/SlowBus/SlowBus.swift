@@ -15,8 +15,7 @@ final class SlowBus {
 
     /// - Parameters:
     ///   - isRestoring: whether the notification server of an earlier run is still there. The daemon has then loaded
-    ///   the first
-    ///     of that run's banners, and loads another one each turn.
+    ///     the first of that run's banners, and loads another one each turn.
     ///   - prepare: what is to happen to the disk before the daemon starts.
     init(
         isRestoring: Bool = false, limits: Limits = Limits(),

@@ -65,8 +65,8 @@ struct CodedContent: Sendable {
 }
 
 /// The keys of one who receives [Web Push](https://www.rfc-editor.org/rfc/rfc8291): a key pair of the curve P-256 and
-/// the secret by
-/// which senders are told from the push server. Whoever has ``publicKey`` and ``authentication`` may send.
+/// the secret by which senders are told from the push server. Whoever has ``publicKey`` and ``authentication`` may
+/// send.
 public struct PushKeys: Sendable {
     private let privateKey: P256.KeyAgreement.PrivateKey
     private let authenticationBytes: [UInt8]
@@ -127,9 +127,8 @@ public struct PushKeys: Sendable {
 }
 
 /// The key by which a push server knows the sender: [VAPID](https://www.rfc-editor.org/rfc/rfc8292). Its public half is
-/// given at the
-/// registration. From then on the push server takes messages only from who signs with the private half; a receiver
-/// never sees the signature.
+/// given at the registration. From then on the push server takes messages only from who signs with the private half; a
+/// receiver never sees the signature.
 public struct ServerKey: Sendable {
     /// An uncompressed point of P-256, 65 bytes.
     public let publicKey: [UInt8]

@@ -35,8 +35,7 @@ package final class Mailbox<Element: Sendable>: Sendable {
     }
 
     /// Takes the first unread element that is wanted, and waits for one if there is none yet. `nil` when none came
-    /// within
-    /// `limit` times ``Timeouts/factor``.
+    /// within `limit` times ``Timeouts/factor``.
     package func next(
         within limit: Duration, where isWanted: @escaping @Sendable (Element) -> Bool = { _ in true }
     ) async -> Element? {

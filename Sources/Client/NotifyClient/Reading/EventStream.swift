@@ -115,10 +115,9 @@ extension NotifyClient {
     /// - Parameters:
     ///   - topics: `/` stands for every topic.
     ///   - after: the last event that is already known; 0 begins with the oldest event in the journal; `nil` with the
-    ///   next event
-    ///     that is published, or, without a daemon, with the first that the next daemon accepts.
+    ///     next event that is published, or, without a daemon, with the first that the next daemon accepts.
     ///   - period: how often to ask the daemon without a signal. It matters only if the bus has dropped the last
-    ///   signals.
+    ///     signals.
     /// - Throws: `refused` with `StorageUnavailable`, `invalidArgument`.
     public func allEvents(at topics: String..., after: EventID? = nil, period: Duration = .seconds(30))
         async throws(NotifyError) -> EventStream

@@ -1,8 +1,7 @@
 import CPCRE2
 
 /// A regular expression in the syntax of Perl, compiled and matched by PCRE2 as sway and i3 do: in UTF mode, and with
-/// `\w`, `\d` and
-/// `\b` as Unicode has them. `.` stands for a line feed too, and `$` for nothing but the end.
+/// `\w`, `\d` and `\b` as Unicode has them. `.` stands for a line feed too, and `$` for nothing but the end.
 ///
 /// Others choose the texts that are matched, and PCRE2 backtracks: with a pattern such as `(a+)+b`, a text could keep
 /// it busy for ever. So it is given up after a number of steps, which takes some 20 milliseconds at most with patterns

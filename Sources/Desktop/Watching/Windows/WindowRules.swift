@@ -269,8 +269,7 @@ public struct Window: Equatable, Sendable {
 }
 
 /// The topic at which an interactive shell reports the end of its commands, and which is held while its pane is looked
-/// at:
-/// `/shell/HOST/PANE`.
+/// at: `/shell/HOST/PANE`.
 public struct ShellTopic: Equatable, Sendable {
     /// Where a shell runs.
     public enum Pane: Equatable, Sendable {

@@ -2,8 +2,7 @@ import Crypto
 import NotifyText
 
 /// Turns messages of one line into what stands on the broker, and back: sealed where the line has a key, signed on a
-/// channel.
-/// `docs/link.md` has the format.
+/// channel. `docs/link.md` has the format.
 public struct LineCipher: Sendable {
     /// Two may be accepted at once; the first one seals.
     private let keys: [LineKey]

@@ -28,8 +28,7 @@ struct LearnedRule {
 
     /// - Parameters:
     ///   - topic: a pattern with one capture at most, for which the room in the title stands, or the first number;
-    ///   `nil`: that of
-    ///     the program.
+    ///     `nil`: that of the program.
     ///   - keep: how long its text stays; `nil` leaves it out.
     ///   - isShared: whether other devices get it.
     init(for sighting: DesktopInfo.Sighting, topic: String?, keep: Duration?, isShared: Bool) throws {
