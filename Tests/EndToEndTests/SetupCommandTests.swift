@@ -8,15 +8,16 @@ import Testing
 
 /// `notifyctl setup` in a home of its own, without a bus. `Rigs/systemd-user.sh` has a bus and a service manager.
 @Suite(.timeLimit(.minutes(1))) struct SetupCommandTests {
-    private func environment(_ home: TemporaryFolder) -> [String: String] {
-        ["HOME": home.path, "PATH": "/usr/bin:/bin", "SHELL": "/bin/bash", "TERM": "xterm"]
+    private func environment(_ home: TemporaryFolder, _ shell: String = "/bin/bash") -> [String: String] {
+        ["HOME": home.path, "PATH": "/usr/bin:/bin", "SHELL": shell, "TERM": "xterm"]
             .merging(ChildProcess.sanitizerEnvironment) { $1 }
     }
 
     private func run(
-        _ home: TemporaryFolder, _ program: String = BuiltPrograms.notifyctl, _ arguments: String...
+        _ home: TemporaryFolder, shell: String = "/bin/bash", _ program: String = BuiltPrograms.notifyctl,
+        _ arguments: String...
     ) async throws -> (exit: ChildProcess.Exit?, text: String) {
-        let process = try ChildProcess(program, arguments, environment: environment(home), capturing: [1, 2])
+        let process = try ChildProcess(program, arguments, environment: environment(home, shell), capturing: [1, 2])
         let exit = await process.waitForExit()
         let lines = await (process.allLines(of: 1) ?? []) + (process.allLines(of: 2) ?? [])
         return (exit, lines.joined(separator: "\n"))
@@ -39,7 +40,7 @@ import Testing
         let after = try await files(home)
         #expect(after.contains("native-messaging-hosts/org.notifyd.browser.json"))
         let second = try await run(home, BuiltPrograms.notifyctl, "setup", "path", "shell", "browser", "--yes")
-        #expect(second.exit == .code(0) && second.text.contains("shell is on: ~/.bashrc."))
+        #expect(second.exit == .code(0) && second.text.contains("shell is on: ~/.bashrc and ~/.profile."))
         #expect(try await files(home) == after)
         let removal = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove")
         #expect(removal.exit == .code(0) && removal.text.contains("Took the line out of ~/.bashrc."))
@@ -49,7 +50,7 @@ import Testing
     @Test func withoutATerminalItSaysWhatToType() async throws {
         let home = try TemporaryFolder()
         let setup = try await run(home, BuiltPrograms.notifyctl, "setup", "shell")
-        #expect(setup.exit == .code(64) && setup.text.contains("notifyctl setup shell --yes"))
+        #expect(setup.exit == .code(64) && setup.text.hasSuffix("notifyctl setup shell --yes"))
         let purge = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove", "--purge")
         #expect(purge.exit == .code(64) && purge.text.contains("With --yes it does not"))
         #expect(FileFacts.names(in: home.path) == [".", ".."])
@@ -68,7 +69,102 @@ import Testing
         terminal.type("y\n")
         #expect(try await terminal.shows("Wrote a line into ~/.bashrc."))
         #expect(await setup.waitForExit() == .code(0))
-        #expect(FileFacts.names(in: home.path) == [".", "..", ".bashrc"])
+        #expect(FileFacts.names(in: home.path) == [".", "..", ".bashrc", ".profile"])
+    }
+
+    @Test func onATerminalItAsksAgainUntilItUnderstandsAndEndsWithItsInput() async throws {
+        let home = try TemporaryFolder()
+        let terminal = try PseudoTerminal(columns: 200)
+        let setup = try terminal.run(
+            BuiltPrograms.notifyctl, ["setup", "path", "shell"], environment: environment(home))
+        #expect(try await terminal.shows("Turn it on? [y/N] "))
+        terminal.type("maybe\n")
+        #expect(try await terminal.shows("Answer with y or n.\r\nTurn it on? [y/N] "))
+        terminal.type("\u{4}")
+        #expect(await setup.waitForExit() == .code(0))
+        #expect(!terminal.text.contains("long command"))
+        #expect(FileFacts.names(in: home.path) == [".", ".."])
+    }
+
+    @Test(arguments: [[:], [".bash_profile": "umask 22\n"], [".profile": "[ -z \"$BASH\" ] || . ~/.bashrc"]])
+    func shellsOfALoginHaveItToo(_ files: [String: String]) async throws {
+        let home = try TemporaryFolder()
+        for (name, text) in files { try home.write(text, to: name) }
+        let before = try await self.files(home)
+        #expect(try await run(home, BuiltPrograms.notifyctl, "setup", "path", "shell", "--yes").exit == .code(0))
+        let bash = try await run(home, "/bin/bash", "-lic", "type -P notifyctl")
+        #expect(bash.text.split(separator: "\n").contains { $0 == BuiltPrograms.notifyctl })
+        // It reads ~/.profile alone, which must not hold what only bash understands.
+        let sh = try await run(home, "/bin/sh", "-lc", "command -v notifyctl")
+        #expect(sh.exit == .code(files[".bash_profile"] == nil && files[".profile"] == nil ? 0 : 127))
+        #expect(!sh.text.contains("Syntax"))
+        #expect(try await run(home, BuiltPrograms.notifyctl, "setup", "--remove").exit == .code(0))
+        #expect(try await self.files(home) == before)
+    }
+
+    @Test func aFileThatCannotBeWrittenDoesNotKeepTheOtherBack() async throws {
+        let home = try TemporaryFolder()
+        try home.write("", to: ".config/environment.d")
+        try home.write("", to: ".bashrc")
+        try home.write(". ~/.bashrc", to: ".profile")
+        let setup = try await run(home, BuiltPrograms.notifyctl, "setup", "path", "--yes")
+        #expect(setup.exit == .code(77) && setup.text.contains("Write this line into it yourself: PATH="))
+        #expect(FileFacts.text(of: home.path + "/.bashrc")?.contains("# notifyctl setup path") == true)
+    }
+
+    @Test(.enabled(if: access("/usr/bin/zsh", X_OK) == 0 || access("/bin/zsh", X_OK) == 0))
+    func theFilesOfZshAreWhereZshLooksForThem() async throws {
+        let home = try TemporaryFolder()
+        try home.write("ZDOTDIR=$HOME/z\n", to: ".zshenv")
+        #expect(
+            try await run(home, shell: "/bin/zsh", BuiltPrograms.notifyctl, "setup", "shell", "--yes").exit == .code(0))
+        #expect(FileFacts.names(in: home.path) == [".", "..", ".zshenv", "z"])
+        #expect(try await run(home, shell: "/bin/zsh", BuiltPrograms.notifyctl, "setup", "--remove").exit == .code(0))
+        #expect(FileFacts.names(in: home.path) == [".", "..", ".zshenv"])
+    }
+
+    @Test func anotherShellIsToldWhatToDo() async throws {
+        let home = try TemporaryFolder()
+        let setup = try await run(home, shell: "/bin/dash", BuiltPrograms.notifyctl, "setup", "path", "shell", "--yes")
+        #expect(setup.exit == .code(77) && setup.text.contains("Your shell, /bin/dash, is not bash"))
+        #expect(setup.text.contains("Services have it from your next login on."))
+        #expect(setup.text.contains("shell cannot be turned on: your shell, /bin/dash, is not"))
+    }
+
+    @Test(arguments: ["setup path --yes", "setup --remove --purge --yes", "browser install firefox"])
+    func aHomeThatIsNotTextIsLeftAlone(_ command: String) async throws {
+        let home = try TemporaryFolder()
+        let script =
+            #"HOME=$HOME/$(printf 'caf\351'); export HOME; mkdir "$HOME"; \#(BuiltPrograms.notifyctl) \#(command)"#
+        let result = try await run(home, "/bin/sh", "-c", script)
+        #expect(result.exit == .code(77) && result.text.contains("HOME is not text in UTF-8"))
+        #expect(FileFacts.names(in: home.path).count == 3)
+    }
+
+    @Test(
+        .enabled(if: getuid() == 0),
+        arguments: [
+            "setup path --yes", "setup --remove --purge --yes", "browser install firefox",
+        ])
+    func rootLeavesNoFilesInTheHomeOfSomebodyElse(_ command: String) async throws {
+        let home = try TemporaryFolder()
+        try home.write("", to: ".config/notifyd/config.toml")
+        chown(home.path, 1000, 1000)
+        let result = try await run(home, "/bin/sh", "-c", "\(BuiltPrograms.notifyctl) \(command)")
+        #expect(result.exit == .code(77) && result.text.contains("belongs to user 1000, and you are root"))
+        #expect(FileFacts.names(in: home.path) == [".", "..", ".config"])
+        #expect(FileFacts.names(in: home.path + "/.config/notifyd") == [".", "..", "config.toml"])
+        #expect(FileFacts.names(in: home.path + "/.config") == [".", "..", "notifyd"])
+    }
+
+    @Test func whatALinkLeadsToIsNotDeletedAndThatIsSaid() async throws {
+        let home = try TemporaryFolder()
+        try home.write("secret", to: "dots/notifyd/config.toml")
+        try home.folder(".config")
+        symlink(home.path + "/dots/notifyd", home.path + "/.config/notifyd")
+        let purge = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove", "--purge", "--yes")
+        #expect(purge.exit == .code(77) && purge.text.contains("It was a link to \(home.path)/dots/notifyd"))
+        #expect(FileFacts.text(of: home.path + "/dots/notifyd/config.toml") == "secret")
     }
 
     @Test func everythingIsDeletedOnlyIfThatIsSaid() async throws {

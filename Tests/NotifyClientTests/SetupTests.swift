@@ -72,6 +72,7 @@ struct SetupTests {
 
     @Test func eachShellAndTmuxHasItsFileAndALineWithTheFullPath() throws {
         let home = try TemporaryFolder()
+        try home.write("[ ! -f ~/.bashrc ] || . ~/.bashrc\n", to: ".profile")
         #expect(
             lines(places(home, "/bin/bash"), .shell) == [
                 #"~/.bashrc: [ ! -x /o/bin/notifyctl ] || eval "$(/o/bin/notifyctl shell init bash)""#
@@ -95,14 +96,57 @@ struct SetupTests {
         #expect(lines(places(home, "/bin/bash"), .tmux) == ["~/.config/tmux/tmux.conf: \(tmux)"])
     }
 
-    @Test func thePathIsNeededWhereTheManagerOrTheTerminalLacksIt() throws {
+    @Test func aFolderIsNotInEveryPathBecauseThisOneHasIt() throws {
         let home = try TemporaryFolder()
-        #expect(places(home, "/bin/bash").needsPath(manager: nil))
-        let here = places(home, "/bin/bash", ["PATH": "/o/bin:/bin"])
-        #expect(here.needsPath(manager: "/usr/bin") && !here.needsPath(manager: "/bin:/o/bin"))
-        #expect(!here.needsPath(manager: nil))
-        let usual = SetupPlaces(environment: ["HOME": home.path], program: "/usr/bin/notifyctl")
-        #expect(!usual.needsPath(manager: ""))
+        #expect(!places(home, "/bin/bash", ["PATH": "/o/bin:/bin"]).isInEveryPath)
+        #expect(SetupPlaces(environment: ["HOME": home.path], program: "/usr/bin/notifyctl").isInEveryPath)
+    }
+
+    @Test(arguments: [
+        ([:], ".profile"), ([".profile": "# . ~/.bashrc\n"], ".profile"), ([".profile": ". ~/.bashrc"], nil),
+        ([".bash_profile": "", ".profile": ". ~/.bashrc"], ".bash_profile"),
+        ([".bash_login": "umask 22"], ".bash_login"), ([".bash_profile": "\tsource \"$HOME/.bashrc\"\n"], nil),
+    ])
+    func theFileForLoginsOfBashHasTheLinesUnlessItReadsTheOther(_ files: [String: String], _ name: String?) throws {
+        let home = try TemporaryFolder()
+        for (name, text) in files { try home.write(text, to: name) }
+        for part in [SetupPart.path, .shell] {
+            let names = places(home, "/bin/bash").lines(of: part).map { String($0.path.dropFirst(home.path.count + 1)) }
+            #expect(names.filter { !$0.hasPrefix(".config") } == [".bashrc"] + (name.map { [$0] } ?? []))
+            #expect(places(home, "/bin/zsh").lines(of: part).allSatisfy { !$0.path.hasSuffix("profile") })
+        }
+    }
+
+    @Test(arguments: [("a\\\n", false), ("a\\", false), ("a\\\\\n", true), ("a\\\n\n", true)])
+    func nothingIsWrittenBelowALineThatGoesOn(_ text: String, _ isWritten: Bool) throws {
+        let home = try TemporaryFolder()
+        try home.write(text, to: ".bashrc")
+        let line = try #require(places(home, "/bin/bash").lines(of: .shell).first)
+        if isWritten { try line.write() } else { #expect(throws: ExitCode.refused) { try line.write() } }
+        #expect(try line.isThere() == isWritten)
+    }
+
+    @Test func aFileWithAnotherNameIsLeftAlone() throws {
+        let home = try TemporaryFolder()
+        let other = try home.write("mine\n", to: "dots")
+        #expect(link(other, home.path + "/.bashrc") == 0)
+        let line = try #require(places(home, "/bin/bash").lines(of: .shell).first)
+        #expect(throws: ExitCode.refused) { try line.write() }
+        #expect(FileFacts.text(of: line.path) == "mine\n")
+    }
+
+    @Test func whatCannotBeDeletedIsNamed() throws {
+        let failure = try #require(removeTree("/proc/self/status"))
+        #expect(failure.path == "/proc/self/status" && failure.error == EPERM)
+        let folder = try TemporaryFolder()
+        try folder.write("", to: "a/b")
+        #expect(removeTree(folder.path) == nil)
+    }
+
+    @Test func theShellIsThatOfTheUserIfTheVariableIsEmpty() throws {
+        #expect(SetupPlaces.login(["SHELL": "/bin/x"]) == "/bin/x")
+        let own = getpwuid(getuid())?.pointee.pw_shell.map { String(cString: $0) }
+        #expect(SetupPlaces.login(["SHELL": ""]) == own ?? "/bin/sh")
     }
 
     @Test(arguments: ["/bin/bash", "/bin/zsh", "/usr/bin/fish"])

@@ -50,20 +50,25 @@ package final class TemporaryFolder: Sendable {
 }
 
 /// Removes a file, or a folder with what is in it.
-package func removeTree(_ path: String) {
+@discardableResult
+package func removeTree(_ path: String) -> (path: String, error: CInt)? {
     // A link is removed, never followed.
-    if unlink(path) == 0 { return }
+    if unlink(path) == 0 { return nil }
+    var failure: (path: String, error: CInt)?
+    let error = errno
     if let folder = opendir(path) {
         while let entry = readdir(folder) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
             if name == "." || name == ".." { continue }
-            removeTree(path + "/" + name)
+            failure = removeTree(path + "/" + name) ?? failure
         }
         closedir(folder)
+    } else {
+        failure = (path, errno == ENOTDIR ? error : errno)
     }
-    rmdir(path)
+    return rmdir(path) == 0 ? nil : failure ?? (path, errno)
 }
 
 /// Why a private bus, a daemon or a stand-in could not be set up, or did not do what was expected of it.

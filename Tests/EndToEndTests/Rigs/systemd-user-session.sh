@@ -399,7 +399,7 @@ equal "and starts them" "active active" "$(units active)"
 equal "what the service manager starts finds notifyctl" "$HOME/.local/bin/notifyctl" \
     "$(systemd-run --user --quiet --collect --pipe --wait sh -c 'command -v notifyctl')"
 equal "and so do shells, which have the hook" "$HOME/.local/bin/notifyctl /shell/$(uname -n)" \
-    "$(bash -ic 'printf "%s %s" "$(type -P notifyctl)" "${NOTIFYD_SHELL_TOPIC%/*}"' 2> /dev/null)"
+    "$(bash -lic 'printf "%s %s" "$(type -P notifyctl)" "${NOTIFYD_SHELL_TOPIC%/*}"' 2> /dev/null)"
 on=$(files)
 setup path shell focus desktop --yes
 equal "the second time nothing changes" "$on" "$(files)"
@@ -416,6 +416,15 @@ cp "$HOME/.local/bin/notifyd-desktop" "$T/notifyd-desktop"
 mv "$T/notifyd-desktop" "$HOME/.local/bin/notifyd-desktop"
 equal "the doctor names a program that was replaced" notifyd-desktop \
     "$(doctor '.findings[] | select(.state | contains("was replaced")) | .check')"
+setup --remove focus
+systemctl --user mask notifyd-focus 2> /dev/null
+status=0
+SHELL=/bin/bash "$HOME/.local/bin/notifyctl" setup focus --yes > "$T/setup.log" 2>&1 || status=$?
+equal "a unit that is masked is said to be" "77 notifyctl: focus cannot be turned on: notifyd-focus.service is masked; \
+allow it again: systemctl --user unmask notifyd-focus.service." "$status $(cat "$T/setup.log")"
+systemctl --user unmask notifyd-focus 2> /dev/null
+"$HOME/.local/bin/notifyctl" setup < /dev/null > "$T/setup.log" 2>&1 || true
+! grep -q ' link' "$T/setup.log" || fail "setup offers a link that there is not"
 setup --remove
 equal "taken back, no file has changed" "$was" "$(files)"
 equal "no unit is enabled" "disabled disabled" "$(units enabled || true)"

@@ -21,27 +21,44 @@ struct Setup {
 
     /// `nil` without a bus.
     let query: BusQuery?
-    /// The `PATH` of the service manager; `nil` without one.
-    private let managerPath: String?
-    private let places = SetupPlaces(environment: ChildProcess.currentEnvironment)
+    private let places: SetupPlaces
 
     init(query: BusQuery?) async {
         self.query = query
-        managerPath = await query?.managerEnvironment()?["PATH"]
+        places = await SetupPlaces(environment: Self.environment())
+    }
+
+    /// That of this process, and the folder of zsh's files, which zsh alone may know: `~/.zshenv` need not export it.
+    private static func environment() async -> [String: String] {
+        var environment = ChildProcess.currentEnvironment
+        guard SetupPlaces.login(environment).hasSuffix("/zsh"),
+            let zsh = try? ChildProcess(
+                "zsh", ["-c", #"print -r -- "$ZDOTDIR""#], environment: environment, capturing: [1, 2]),
+            await zsh.waitForExit(within: BusQuery.timeout) == .code(0), let line = await zsh.allLines(of: 1)?.last
+        else { return environment }
+        environment["ZDOTDIR"] = line
+        return environment
     }
 
     // MARK: What is on
 
-    func state(of part: SetupPart) async throws -> State {
-        if let unit = part.unit { return await state(ofUnit: unit, part) }
+    /// - Parameter isAsking: whether somebody can be asked for what it needs.
+    func state(of part: SetupPart, isAsking: Bool) async throws -> State {
+        if let unit = part.unit {
+            let state = await state(ofUnit: unit, part)
+            guard case .off = state, part == .link, !hasLink, !isAsking else { return state }
+            return .absent(
+                "there is no link yet; make one with “notifyctl link init”, or join one with “notifyctl link join”")
+        }
         if part == .browser { return browserState }
         if let obstacle = places.obstacle(to: part) { return .absent(obstacle) }
         let lines = places.lines(of: part)
         let names = lines.map { places.shown($0.path) }.joined(separator: " and ")
         if try !lines.isEmpty && lines.allSatisfy({ try $0.isThere() }) { return .on(names) }
         return switch part {
-        case .path where !places.needsPath(manager: managerPath): .absent("\(places.folder) is in every PATH")
-        case .shell where places.shell == nil: .absent("your shell is not bash, zsh or fish")
+        case .path where places.isInEveryPath: .absent("\(places.folder) is in every PATH")
+        case .shell where places.shell == nil:
+            .absent("your shell, \(places.login), is not bash, zsh or fish; SHELL can name another")
         case .tmux where !places.has("tmux"): .absent("tmux is not installed")
         case .tmux where !places.hasOwn("notifyd-focus"): .absent("notifyd-focus is not installed")
         default: .off("A line in \(names).")
@@ -51,7 +68,12 @@ struct Setup {
     private func state(ofUnit unit: String, _ part: SetupPart) async -> State {
         guard let query else { return .absent("there is no session bus") }
         guard await query.owner(of: Remote.manager.name) != nil else { return .absent("there is no service manager") }
-        guard await query.unit(unit).text("LoadState") == "loaded" else { return .absent("there is no \(unit)") }
+        switch await query.unit(unit).text("LoadState") {
+        case "loaded": break
+        case "masked": return .absent("\(unit) is masked; allow it again: systemctl --user unmask \(unit)")
+        case "not-found", "": return .absent("there is no \(unit)")
+        case let other: return .absent("\(unit) cannot be read (\(other)); see: systemctl --user status \(unit)")
+        }
         if await query.isEnabled(unit), await UnitControl(name: unit, query: query).isRunning() {
             return .on("\(unit) is enabled")
         }
@@ -73,27 +95,54 @@ struct Setup {
 
     // MARK: Turning it on
 
-    func turnOn(_ part: SetupPart, isAsking: Bool) async throws {
+    func turnOn(_ part: SetupPart) async throws {
         let lines = places.lines(of: part)
+        var failure: (any Error)?
+        // Each is of use without the others.
         for line in lines where try !line.isThere() {
-            try line.write()
-            Terminal.print("Wrote a line into \(Terminal.plain(places.shown(line.path))).")
+            do {
+                try line.write()
+                Terminal.print("Wrote a line into \(Terminal.plain(places.shown(line.path))).")
+            } catch {
+                failure = error
+            }
         }
+        if part == .path { await reload() }
+        if let failure { throw failure }
         switch part {
-        case .path:
-            await reload()
-            let path = await query?.managerEnvironment()?["PATH"] ?? places.folder
-            let isThere = path.split(separator: ":").contains { $0 == places.folder }
-            Terminal.print("New terminals have it, and services from \(isThere ? "now" : "your next login") on.")
+        case .path: try await sayWhoHasThePath()
         case .shell: Terminal.print("New terminals have it.")
         case .tmux:
             let file = Terminal.plain(places.shown(lines[0].path))
             Terminal.print("A tmux that runs has it after this: tmux source-file \(file)")
         case .browser: try BrowserInstallCommand.parse([]).run()
         case .link:
-            if try hasLink || join(isAsking) { try await enable(part) }
+            if !hasLink { try join() }
+            try await enable(part)
         case .focus, .desktop: try await enable(part)
         }
+    }
+
+    /// - Throws: the exit code, after the reason was printed, if services or terminals do not find the programs.
+    private func sayWhoHasThePath() async throws {
+        let folder = Terminal.plain(places.folder)
+        if places.shell == nil {
+            Terminal.complain(
+                "Your shell, \(Terminal.plain(places.login)), is not bash, zsh or fish: put \(folder) into its PATH "
+                    + "yourself."
+            )
+        }
+        let terminals = places.shell == nil ? "Services have it" : "New terminals have it, and services"
+        guard let path = await query?.managerEnvironment()?["PATH"] else {
+            return Terminal.print("\(terminals) from your next login on.")
+        }
+        guard !path.split(separator: ":").contains(where: { $0 == places.folder }) else {
+            return Terminal.print("\(terminals) from now on.")
+        }
+        Terminal.complain(
+            "Services do not find it: their PATH is \(Terminal.plain(path)). Your session sets it, or another file of "
+                + "environment.d(5); put \(folder) into it there.")
+        throw ExitCode.refused
     }
 
     private func enable(_ part: SetupPart) async throws {
@@ -108,24 +157,16 @@ struct Setup {
     /// Has the service manager read its units, and environment.d(5).
     private func reload() async { _ = try? await query?.ask(.manager, "Reload", within: Self.patience) }
 
-    /// Makes the files of a link.
-    ///
-    /// - Returns: whether there was an invitation.
-    private func join(_ isAsking: Bool) throws -> Bool {
-        if isAsking {
-            Terminal.print("Paste the line that “notifyctl link pair” prints on another device, or press Return.")
-        }
-        let line = isAsking ? readLine() ?? "" : ""
-        if line.isBlank {
+    /// Makes the files of a link, from an invitation that somebody types.
+    private func join() throws {
+        Terminal.print("Paste the line that “notifyctl link pair” prints on another device, or press Return.")
+        guard let line = readLine(), !line.isBlank else {
             Terminal.complain(
                 "There is no link yet. Make one with “notifyctl link init”, or join one with "
-                    + "“notifyctl link join”; then: "
-                    + "notifyctl setup link")
-            if isAsking { return false }
+                    + "“notifyctl link join”; then: notifyctl setup link")
             throw ExitCode.refused
         }
         _ = try LinkFiles(nil).write(Invitation.read(line), name: HostName.short, allowsInsecure: false)
-        return true
     }
 
     // MARK: Taking it back
@@ -226,13 +267,22 @@ struct Setup {
     func purge() async throws {
         for name in ["notifyd-ntfy", "notifyd-unifiedpush", "notifyd"] { _ = try await disable("\(name).service") }
         try requireNothingRuns()
+        var isLeft = false
         for folder in [BaseDirectories().state, BaseDirectories().configuration] where access(folder, F_OK) == 0 {
-            removeTree(folder)
-            guard access(folder, F_OK) != 0 else {
-                Terminal.complain("\(Terminal.plain(folder)) cannot be deleted: \(String(cString: strerror(errno))).")
+            let target = FileFacts.link(at: folder) == nil ? nil : realpath(folder, nil)
+            defer { free(target) }
+            if let (path, error) = removeTree(folder) {
+                Terminal.complain("\(Terminal.plain(path)) cannot be deleted: \(String(cString: strerror(error))).")
                 throw ExitCode.refused
             }
             Terminal.print("Deleted \(Terminal.plain(places.shown(folder))).")
+            if let target {
+                Terminal.complain(
+                    "It was a link to \(Terminal.plain(String(cString: target))), and everything in that folder is "
+                        + "still there. Delete it yourself.")
+                isLeft = true
+            }
         }
+        if isLeft { throw ExitCode.refused }
     }
 }

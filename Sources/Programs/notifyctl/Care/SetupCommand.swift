@@ -33,6 +33,10 @@ struct SetupCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if let flaw = UserHome.flaw {
+            Terminal.complain("Nothing was changed. \(flaw).")
+            throw ExitCode.refused
+        }
         let (connection, noBus) = await connection()
         defer { connection?.close() }
         let setup = await Setup(query: connection.map(BusQuery.init))
@@ -53,11 +57,11 @@ struct SetupCommand: AsyncParsableCommand {
     }
 
     private func turnOn(_ setup: Setup) async throws {
-        let isAsking = StandardInput.isInteractive && Terminal.isInteractive
+        let isAsking = !yes && StandardInput.isInteractive && Terminal.isInteractive
         var (available, failure): ([SetupPart], (any Error)?) = ([], nil)
-        for part in parts.isEmpty ? SetupPart.allCases : parts {
+        asking: for part in parts.isEmpty ? SetupPart.allCases : parts {
             do {
-                switch try await setup.state(of: part) {
+                switch try await setup.state(of: part, isAsking: isAsking) {
                 case .on(let place): Terminal.print("\(part.rawValue) is on: \(Terminal.plain(place)).")
                 case .absent(let reason):
                     guard !parts.isEmpty else { continue }
@@ -67,16 +71,18 @@ struct SetupCommand: AsyncParsableCommand {
                     available.append(part)
                     guard yes || isAsking else { continue }
                     Terminal.print("\(Terminal.bold(part.rawValue)): \(part.purpose) \(Terminal.plain(change))")
-                    if yes || StandardInput.confirms("Turn it on") { try await setup.turnOn(part, isAsking: !yes) }
+                    guard let isWanted = yes ? true : StandardInput.confirms("Turn it on") else { break asking }
+                    if isWanted { try await setup.turnOn(part) }
                 }
             } catch {
                 failure = reported(error)
             }
         }
         if !available.isEmpty, !yes, !isAsking {
-            throw ValidationError(
-                "It asks what to turn on, and there is no terminal. Name what you want: notifyctl setup "
+            Terminal.complain(
+                "It asks what to turn on, and there is no terminal. This turns all of it on: notifyctl setup "
                     + available.map(\.rawValue).joined(separator: " ") + " --yes")
+            throw ExitCode.validationFailure
         }
         if let failure { throw failure }
     }
@@ -88,7 +94,7 @@ struct SetupCommand: AsyncParsableCommand {
                 throw ValidationError(
                     "It asks before it deletes your events, and there is no terminal. With --yes it does not.")
             }
-            guard StandardInput.confirms("Delete all events, the configuration and its secrets") else {
+            guard StandardInput.confirms("Delete all events, the configuration and its secrets") == true else {
                 Terminal.complain("Nothing was changed.")
                 throw ExitCode.nothing
             }

@@ -166,6 +166,20 @@ struct SetupLine: Equatable {
         )
     }
 
+    /// Why the line cannot be written into a file, as words that follow its path; `nil` if it can.
+    private func obstacle(in old: [UInt8]?) -> String? {
+        var status = stat()
+        if stat(path, &status) == 0, status.st_nlink > 1 {
+            return "has another name as well (a hard link), which would keep the old text"
+        }
+        guard let old, !old.isEmpty, written(in: old) == nil else { return nil }
+        if isAlone { return "is not a file of “setup”" }
+        let end = old.last == UInt8(ascii: "\n") ? old.dropLast() : old[...]
+        // An even number of them stands for itself.
+        let backslashes = end.reversed().prefix { $0 == UInt8(ascii: "\\") }.count
+        return backslashes % 2 == 0 ? nil : "ends with a ‘\\’, which would join the next line to the last one"
+    }
+
     /// - Throws: the exit code, after the reason was printed, also if somebody has edited the line.
     func write() throws {
         let old = try read()
@@ -174,8 +188,8 @@ struct SetupLine: Equatable {
             throw ExitCode.refused
         }
         do {
-            if isAlone, let old, !old.isEmpty, written(in: old) == nil {
-                Terminal.complain("\(Terminal.plain(path)) is not a file of “setup”.")
+            if let obstacle = obstacle(in: old) {
+                Terminal.complain("\(Terminal.plain(path)) \(obstacle).")
                 throw ExitCode.refused
             }
             try WholeFile.replace(path, with: added(to: old), mode: 0o644)

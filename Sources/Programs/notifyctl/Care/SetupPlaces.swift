@@ -6,6 +6,8 @@ import UserFiles
 struct SetupPlaces {
     let home: String
     let browsers: BrowserFolders
+    /// The path of the shell that the user types into.
+    let login: String
     /// The shell that the user types into, if it is one that has a hook.
     let shell: ShellScript?
 
@@ -20,8 +22,8 @@ struct SetupPlaces {
         home = directories.home
         configuration = String(directories.configuration.dropLast("/notifyd".count))
         browsers = BrowserFolders(environment: environment)
-        let login = environment["SHELL"] ?? getpwuid(getuid())?.pointee.pw_shell.map { String(cString: $0) }
-        shell = login?.split(separator: "/").last.flatMap { ShellScript(rawValue: String($0)) }
+        login = Self.login(environment)
+        shell = login.split(separator: "/").last.flatMap { ShellScript(rawValue: String($0)) }
         self.environment = environment
         self.program = program
     }
@@ -40,14 +42,14 @@ struct SetupPlaces {
     /// Whether a program is beside notifyctl.
     func hasOwn(_ name: String) -> Bool { access("\(folder)/\(name)", X_OK) == 0 }
 
-    /// Whether something may not find the programs.
-    ///
-    /// - Parameter manager: the `PATH` of the service manager; `nil` without one.
-    func needsPath(manager: String?) -> Bool {
-        guard !["/usr/local/bin", "/usr/bin", "/bin"].contains(folder) else { return false }
-        return [environment["PATH"] ?? "", manager ?? folder].contains { path in
-            !path.split(separator: ":").contains { $0 == folder }
-        }
+    /// Whether every program finds those beside notifyctl. That some `PATH` of now has their folder says nothing of
+    /// the next login: a line of “setup”, or a file that is gone by then, may have put it there.
+    var isInEveryPath: Bool { ["/usr/local/bin", "/usr/bin", "/bin"].contains(folder) }
+
+    /// The path of the shell that a user types into.
+    static func login(_ environment: [String: String]) -> String {
+        if let shell = environment["SHELL"], !shell.isEmpty { return shell }
+        return getpwuid(getuid())?.pointee.pw_shell.map { String(cString: $0) } ?? "/bin/sh"
     }
 
     // MARK: Lines
@@ -63,12 +65,15 @@ struct SetupPlaces {
 
     /// The lines of a part as they should be.
     func lines(of part: SetupPart) -> [SetupLine] {
-        let own = shell.map { [(path: file(of: $0), shell: $0)] } ?? []
+        var own = shell.map { [(path: file(of: $0), shell: $0)] } ?? []
+        if shell == .bash, !loginReadsFile { own.append((loginFile, .bash)) }
         return lines(of: part, shells: own, tmux: [tmuxFile])
     }
 
     /// The lines that there may be of a part, whatever the shell was when they were written.
-    func possibleLines(of part: SetupPart) -> [SetupLine] { lines(of: part, shells: shellFiles, tmux: tmuxFiles) }
+    func possibleLines(of part: SetupPart) -> [SetupLine] {
+        lines(of: part, shells: shellFiles + loginFiles.map { ($0, .bash) }, tmux: tmuxFiles)
+    }
 
     private func lines(
         of part: SetupPart, shells: [(path: String, shell: ShellScript)], tmux: [String]
@@ -76,10 +81,15 @@ struct SetupPlaces {
         switch part {
         case .path:
             [line(part, environmentFile, "PATH=\(folder):$PATH", folder)]
-                + shells.map { line(part, $0.path, pathLine(in: $0.shell), $0.shell.word(folder)) }
+                + shells.map { path, shell in
+                    let text = pathLine(in: shell, isForLogin: loginFiles.contains(path))
+                    return line(part, path, text, shell.word(folder))
+                }
         case .shell:
             shells.map { path, shell in
-                let text = shell.guardedLine(program: program)
+                // Other shells read it, too.
+                let condition = loginFiles.contains(path) ? #"[ -z "$BASH_VERSION" ] || "# : ""
+                let text = condition + shell.guardedLine(program: program)
                 return line(part, path, text, shell.word(program), words: "shell init \(shell.rawValue)")
             }
         case .tmux:
@@ -94,11 +104,12 @@ struct SetupPlaces {
         SetupLine(part: part.rawValue, home: home, path: path, text: text, program: program, words: words)
     }
 
-    private func pathLine(in shell: ShellScript) -> String {
+    private func pathLine(in shell: ShellScript, isForLogin: Bool) -> String {
         let folder = shell.word(folder)
-        return shell == .fish
-            ? "contains -- \(folder) $PATH; or set -gx PATH \(folder) $PATH"
-            : "case :$PATH: in *:\(folder):*) ;; *) export PATH=\(folder):$PATH ;; esac"
+        if shell == .fish { return "contains -- \(folder) $PATH; or set -gx PATH \(folder) $PATH" }
+        // Some shells split what follows export.
+        let path = isForLogin ? #""$PATH""# : "$PATH"
+        return "case :$PATH: in *:\(folder):*) ;; *) export PATH=\(folder):\(path) ;; esac"
     }
 
     private var focusWord: String { ShellScript.bash.word(folder + "/notifyd-focus") }
@@ -129,6 +140,17 @@ struct SetupPlaces {
         case .bash: home + "/.bashrc"
         case .zsh: (environment["ZDOTDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? home) + "/.zshrc"
         case .fish: configuration + "/fish/conf.d/notifyd.fish"
+        }
+    }
+
+    /// Those that bash may read where one logs in, as in a pane of tmux; it reads the first that is there.
+    private var loginFiles: [String] { [".bash_profile", ".bash_login", ".profile"].map { "\(home)/\($0)" } }
+    private var loginFile: String { loginFiles.first { access($0, R_OK) == 0 } ?? "\(home)/.profile" }
+
+    /// Whether the file for logins reads `~/.bashrc`, as most do.
+    private var loginReadsFile: Bool {
+        (FileFacts.text(of: loginFile) ?? "").split(separator: "\n").contains { line in
+            line.contains("bashrc") && line.first { $0 != " " && $0 != "\t" } != "#"
         }
     }
 

@@ -105,6 +105,30 @@ extension ConfigurationError {
     }
 }
 
+/// The folder that `HOME` names.
+enum UserHome {
+    /// Why nothing may be written into it; `nil` if something may.
+    static var flaw: String? {
+        for name in ["HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "ZDOTDIR"] {
+            if let value = getenv(name), String(validatingCString: value) == nil {
+                return "\(name) is not text in UTF-8: files would be written into another folder"
+            }
+        }
+        var status = stat()
+        let home = BaseDirectories().home
+        guard getuid() == 0, stat(home, &status) == 0, status.st_uid != 0 else { return nil }
+        return "HOME is \(Terminal.plain(home)), which belongs to user \(status.st_uid), and you are root: its owner "
+            + "could not use what root writes there. Run this as that user, or with the HOME of root"
+    }
+
+    /// - Throws: the exit code, after the reason was printed, if a file is in a home that must not be written into.
+    static func requireOwn(for path: String) throws {
+        guard path.hasPrefix(BaseDirectories().home + "/"), let flaw else { return }
+        Terminal.complain("\(Terminal.plain(path)) was not written. \(flaw).")
+        throw ExitCode.refused
+    }
+}
+
 extension WholeFile {
     /// Makes a folder and those above it. One that could not be made shows when a file is written into it.
     static func makeFolder(_ path: String) {
@@ -117,6 +141,7 @@ extension WholeFile {
     ///
     /// - Throws: the exit code, after the reason was printed.
     static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
+        try UserHome.requireOwn(for: path)
         if let slash = path.lastIndex(of: "/") { makeFolder(String(path[..<slash])) }
         do throws(WholeFile.Failure) {
             try write(bytes, to: path, mode: mode)

@@ -95,10 +95,21 @@ enum StandardInput {
         return line
     }
 
-    /// Asks a question, such as “Turn it on”, which is answered with y or n.
-    static func confirms(_ question: String) -> Bool {
-        Terminal.write("\(question)? [y/N] ")
-        return ["y", "yes"].contains(readLine()?.lowercased())
+    /// Asks a question, such as “Turn it on”, until it is answered with y or n; an empty line is a no.
+    ///
+    /// - Returns: `nil` at the end of the input.
+    static func confirms(_ question: String) -> Bool? {
+        while true {
+            Terminal.write("\(question)? [y/N] ")
+            switch readLine()?.lowercased() {
+            case "y", "yes": return true
+            case "", "n", "no": return false
+            case nil:
+                Terminal.write("\n")
+                return nil
+            default: Terminal.print("Answer with y or n.")
+            }
+        }
     }
 
     /// Whether somebody types it.

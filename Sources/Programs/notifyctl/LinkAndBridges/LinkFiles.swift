@@ -103,6 +103,7 @@ struct LinkFiles {
     }
 
     private func make(_ drafts: [Draft]) throws -> [String] {
+        try UserHome.requireOwn(for: configuration)
         WholeFile.makeFolder(folder)
         var made: [String] = []
         for draft in drafts {
@@ -209,7 +210,7 @@ struct LinkLeaveCommand: BusCommand {
         guard StandardInput.isInteractive else {
             throw ValidationError("It asks before it leaves, and there is no terminal. With --yes it does not ask.")
         }
-        guard StandardInput.confirms(question) else {
+        guard StandardInput.confirms(question) == true else {
             Terminal.complain("Nothing was changed.")
             throw ExitCode.nothing
         }
