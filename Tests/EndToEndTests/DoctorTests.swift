@@ -173,6 +173,24 @@ import Testing
         }
     }
 
+    /// Something else has the names of notifyd and of notifyd-focus, and answers in its own way.
+    @Test func aProgramThatUsesTheNamesIsNotToldToHang() async throws {
+        try await withDiagnosis { stage in
+            let other = try await Connection.open(stage.bus.address)
+            other.export("org.freedesktop.DBus.Properties") { $0.fail("org.example.Other", "what?") }
+            other.export(Router.interface) { $0.reply(["what?"]) }
+            other.export("org.notifyd.Focus1") { $0.reply([.array([], of: .string)]) }
+            for name in [Router.name, "org.notifyd.Focus1"] { try await other.requestName(name) }
+            let report = try await stage.report()
+            for check in ["notifyd", "focus"] {
+                #expect(report[check]?["level"] == "problem")
+                #expect(report[check]?["state"]?.contains("(process \(getpid())) has the name org.notifyd.") == true)
+                #expect(report[check]?["state"]?.hasSuffix("does not have the form of that interface") == true)
+            }
+            other.close()
+        }
+    }
+
     @Test func withoutABusThatIsAllThereIsToSay() async throws {
         try await withDiagnosis { stage in
             let report = try await stage.report("--address", "unix:path=/nowhere/bus")
@@ -181,6 +199,9 @@ import Testing
             let words = try await stage.run("--address", "unix:path=/nowhere/bus")
             #expect(words.output.first?.hasPrefix("problem  bus  The message bus at unix:path=/nowhere/bus") == true)
             #expect(words.output.count == 2)
+            // libdbus ends this text with a newline.
+            let long = try await stage.report("--address", "unix:path=/" + String(repeating: "a", count: 200))
+            #expect(long["bus"]?["state"]?.hasSuffix("Socket name too long.") == true)
         }
     }
 }

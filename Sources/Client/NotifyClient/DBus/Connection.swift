@@ -188,7 +188,8 @@ package final class Connection: @unchecked Sendable {
         dbus_error_init(&error)
         defer { dbus_error_free(&error) }
         guard let raw = dbus_connection_open_private(address, &error) else {
-            let text = error.message.map { String(cString: $0) } ?? "out of memory"
+            // Some texts of libdbus end with a newline.
+            let text = error.message.map { String(cString: $0).filter { $0 != "\n" } } ?? "out of memory"
             return NotifyError(.notReachable, "\(text).")
         }
         self.raw = raw

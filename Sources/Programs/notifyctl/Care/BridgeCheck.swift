@@ -16,8 +16,13 @@ struct BridgeCheck {
 
     static func ask(_ query: BusQuery) async -> BridgeCheck {
         let bridges = await concurrently(await BridgeInfo.all(query), atOnce: 8) { bridge in
-            guard bridge.state != nil else { return bridge }
             var bridge = bridge
+            guard bridge.state != nil else {
+                let remote = Remote.bridge(bridge.name)
+                let answers = await query.answers(remote)
+                bridge.stranger = await query.program(of: remote.name).map { ($0, answers) }
+                return bridge
+            }
             bridge.diagnosis = await query.diagnosis(.bridge(bridge.name)).map { ($0.state, $0.advice ?? "") }
             return bridge
         }
@@ -27,16 +32,25 @@ struct BridgeCheck {
     private func findings(_ bridge: BridgeInfo) -> [Finding] {
         let check = "bridge \(bridge.name)"
         guard let state = bridge.state else {
+            let program = bridge.stranger?.program ?? "a program"
+            if bridge.stranger?.answers == true {
+                return [.stranger(check, BridgeInfo.prefix + bridge.name, program)]
+            }
+            let isOwn = AbsentBridge.names.contains(bridge.name)
             return [
                 .problem(
                     check, "on the bus, but it does not answer",
-                    "Restart it: systemctl --user restart notifyd-\(bridge.name)")
+                    isOwn
+                        ? "Restart it: systemctl --user restart notifyd-\(bridge.name)"
+                        : "It is not a bridge of notifyd's own. Restart it as it was started: \(program)")
             ]
         }
         let isWell = state != "failed" && state != "waiting"
         var told = bridge.diagnosis
         if told.isEmpty, !isWell {
-            told = [(bridge.words, "Its log says more: journalctl --user -u notifyd-\(bridge.name) -n 20")]
+            let isOwn = AbsentBridge.names.contains(bridge.name)
+            let log = isOwn ? ": journalctl --user -u notifyd-\(bridge.name) -n 20" : "."
+            told = [(bridge.words, "Its log says more\(log)")]
         }
         var findings = told.map { Finding.warning(check, $0.reason, $0.advice) }
         if isWell {
@@ -54,7 +68,7 @@ struct BridgeCheck {
 
 /// A bridge that has failed, that has a configuration and does not run, or that is to run and has none.
 struct AbsentBridge: Equatable {
-    private static let names = ["desktop", "mqtt", "ntfy", "unifiedpush"]
+    static let names = ["desktop", "mqtt", "ntfy", "unifiedpush"]
 
     /// Such as `ntfy`.
     let name: String
@@ -62,6 +76,8 @@ struct AbsentBridge: Equatable {
     var missing: String?
     /// Whether there is a service manager that knows its unit.
     var hasManager = false
+    /// Whether that may not start its unit.
+    var isMasked = false
     /// Why its unit has failed.
     var failure: UnitFailure?
 
@@ -73,7 +89,8 @@ struct AbsentBridge: Equatable {
                 "bridge \(name)", "\(unit) is enabled, and is not started without its configuration",
                 "Write \(missing), as \(unit).toml(5) says, and then: systemctl --user restart \(unit)")
         }
-        let state = "there is a configuration, but \(unit) does not run"
+        let state = "there is a configuration, but \(unit) \(isMasked ? "is masked" : "does not run")"
+        if isMasked { return .warning("bridge \(name)", state, UnitCheck.unmask(unit)) }
         let start = hasManager ? "systemctl --user enable --now \(unit)" : "\(unit) --check-config && \(unit)"
         return .warning("bridge \(name)", state, "Start it: " + start)
     }
@@ -98,6 +115,7 @@ struct AbsentBridge: Equatable {
     private mutating func askManager(_ query: BusQuery) async {
         let unit = await query.unit("notifyd-\(name).service")
         hasManager = unit["LoadState"]?.string == "loaded"
+        isMasked = unit["LoadState"]?.string == "masked"
         guard unit["ActiveState"]?.string == "failed" || unit["SubState"]?.string == "auto-restart" else { return }
         failure = UnitFailure("notifyd-\(name)", await query.service("notifyd-\(name).service"))
     }

@@ -64,6 +64,9 @@ struct Diagnosis {
         router.version = properties["Version"]?.string
         if owner != nil, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
         if owner != nil { router.process = await query.process(of: Router.name) }
+        if owner != nil, router.version == nil, await query.answers(.router) {
+            router.stranger = await query.program(of: Router.name)
+        }
         let activatable = await query.activatable()
         router.isActivatable = activatable.contains(Router.name)
         router.isPaused = properties["Paused"]?.boolean ?? false
@@ -138,11 +141,7 @@ struct Diagnosis {
             check.capabilities = capabilities?.first?.elements?.compactMap(\.string)
         } catch {
             check.answer = error.code == .timedOut ? .none : .error(error.description)
-            check.identity = await query.process(of: name).map { process in
-                ServerCheck.identity(
-                    FileFacts.text(of: "/proc/\(process)/comm"), process: process,
-                    cgroup: FileFacts.text(of: "/proc/\(process)/cgroup"))
-            }
+            check.identity = await query.program(of: name)
         }
         return check
     }
@@ -205,12 +204,32 @@ struct Finding: Equatable {
     /// What to do, if anything.
     let advice: String?
 
+    /// How many findings a program may have of itself: whoever has its name may answer anything.
+    static let mostOfAProgram = 20
+    private static let longestCheck = 60
+    private static let longestText = 2_000
+
     /// - Parameter state: the lines of an error become one.
     init(check: String, level: Level, state: String, advice: String?) {
-        self.check = check
+        self.check = Self.cut(check, Self.longestCheck)
         self.level = level
-        self.state = state.split(separator: "\n").joined(separator: "; ")
-        self.advice = advice
+        self.state = Self.cut(state.split(separator: "\n").joined(separator: "; "), Self.longestText)
+        self.advice = advice.map { Self.cut($0, Self.longestText) }
+    }
+
+    private static func cut(_ text: String, _ length: Int) -> String {
+        text.utf8.count > length && text.count > length ? text.prefix(length - 1) + "…" : text
+    }
+
+    /// A program that has a name of notifyd's on the bus, and answers as notifyd does not.
+    ///
+    /// - Parameters:
+    ///   - name: on the bus.
+    ///   - program: with its process.
+    static func stranger(_ check: String, _ name: String, _ program: String) -> Finding {
+        .problem(
+            check, "\(program) has the name \(name), and its answer does not have the form of that interface",
+            "Another program is using the name, or one of another version. End it, and start notifyd's again.")
     }
 
     static func ok(_ check: String, _ state: String) -> Finding {

@@ -12,6 +12,8 @@ struct FocusCheck {
     var isThere = false
     /// `nil` if notifyd-focus does not run, or does not answer.
     var info: FocusInfo?
+    /// The program that has its name and answers otherwise.
+    var stranger: String?
     /// What it says of itself.
     var told: [Finding] = []
     /// `nil` without a service manager.
@@ -31,6 +33,7 @@ struct FocusCheck {
             guard rules != nil || unit?.hasFailed == true else { return [] }
             return [absence]
         }
+        if let stranger { return [.stranger(Self.check, FocusInfo.name, stranger)] }
         guard let info else {
             return [
                 .problem(
@@ -46,6 +49,9 @@ struct FocusCheck {
     /// Why it does not run.
     private var absence: Finding {
         let state = (rules == nil ? "" : "there are rules for windows, but ") + "notifyd-focus does not run"
+        if unit?.isMasked == true {
+            return .warning(Self.check, state + ": its unit is masked", UnitCheck.unmask("notifyd-focus"))
+        }
         guard let unit, unit.isEnabled || unit.hasFailed else {
             return .warning(Self.check, state, "Start it: systemctl --user enable --now notifyd-focus")
         }
@@ -76,7 +82,11 @@ struct FocusCheck {
     static func ask(_ query: BusQuery) async -> FocusCheck {
         var check = FocusCheck()
         check.isThere = await query.owner(of: FocusInfo.name) != nil
-        if check.isThere { check.info = try? await FocusInfo.ask(query) }
+        if check.isThere {
+            do throws(NotifyError) { check.info = try await FocusInfo.ask(query) } catch {
+                if error.code == .refused { check.stranger = await query.program(of: FocusInfo.name) }
+            }
+        }
         if check.info != nil { check.told = await query.diagnosis(.focus) }
         check.unit = await FocusUnit.ask(query)
         let file = BaseDirectories().configuration + "/focus.toml"
@@ -95,6 +105,7 @@ struct FocusUnit {
     /// Whether it is started with `graphical-session.target`.
     var isEnabled = false
     var hasFailed = false
+    var isMasked = false
     /// Whether `graphical-session.target` is reached.
     var isSessionActive = false
 
@@ -105,6 +116,7 @@ struct FocusUnit {
         unit.isEnabled = await query.isEnabled("notifyd-focus.service")
         let state = await query.unit("notifyd-focus.service")
         unit.hasFailed = state.text("ActiveState") == "failed" || state.text("SubState") == "auto-restart"
+        unit.isMasked = state.text("LoadState") == "masked"
         unit.isSessionActive = await query.unit("graphical-session.target").text("ActiveState") == "active"
         return unit
     }

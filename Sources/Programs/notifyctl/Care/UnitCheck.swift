@@ -53,6 +53,11 @@ struct UnitCheck {
         return .ok(Self.check, "\(activeState)\(times), from \(fragment)")
     }
 
+    /// What to do if a unit is masked that is to run.
+    static func unmask(_ unit: String) -> String {
+        "Allow it again: systemctl --user unmask \(unit) && systemctl --user enable --now \(unit)"
+    }
+
     private var failure: Finding {
         let failure = UnitFailure(
             unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials, obstacle: obstacle)
@@ -227,8 +232,10 @@ enum NamespaceObstacle: Equatable {
 /// Whether notifyd runs, answers, and can be started by the bus.
 struct RouterCheck {
     var isRunning = false
-    /// `nil` if it does not answer.
+    /// `nil` if it does not answer, or not as notifyd does.
     var version: String?
+    /// The program that has its name and answers otherwise.
+    var stranger: String?
     var ownVersion = ""
     var process: Int?
     /// The main process of the unit, if there is one.
@@ -285,6 +292,7 @@ struct RouterCheck {
         if hasBadConfiguration {
             return .problem(check, "it does not start: its configuration is bad", "See “configuration” below.")
         }
+        if let stranger { return .stranger(check, Router.name, stranger) }
         guard let version else {
             return .problem(
                 check, "on the bus\(place), but it does not answer", "Restart it: systemctl --user restart notifyd")

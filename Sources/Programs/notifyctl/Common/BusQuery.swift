@@ -62,7 +62,28 @@ struct BusQuery {
     /// What a program says of itself; one that does not run, or is too old, says nothing.
     func diagnosis(_ remote: Remote) async -> [Finding] {
         let rows = (try? await ask(remote, "Diagnose"))?.first?.elements ?? []
-        return rows.compactMap { $0.texts(atLeast: 3) }.map { .warning($0[0], $0[1], $0[2]) }
+        return rows.prefix(Finding.mostOfAProgram).compactMap { $0.texts(atLeast: 3) }.map {
+            .warning($0[0], $0[1], $0[2])
+        }
+    }
+
+    /// Whether a program answers when it is asked for the properties of an interface, in whatever way.
+    func answers(_ remote: Remote) async -> Bool {
+        let properties = Remote(name: remote.name, path: remote.path, interface: "org.freedesktop.DBus.Properties")
+        do throws(NotifyError) {
+            _ = try await ask(properties, "GetAll", [.string(remote.interface)])
+            return true
+        } catch {
+            return error.code == .refused
+        }
+    }
+
+    /// The program that owns a name, for people: what it is called, its process and its unit.
+    func program(of name: String) async -> String? {
+        guard let process = await process(of: name) else { return nil }
+        return ServerCheck.identity(
+            FileFacts.text(of: "/proc/\(process)/comm"), process: process,
+            cgroup: FileFacts.text(of: "/proc/\(process)/cgroup"))
     }
 
     /// The unique name of the owner of a name, or `nil`.

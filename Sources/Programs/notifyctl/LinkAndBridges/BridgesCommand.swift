@@ -146,6 +146,9 @@ struct BridgeInfo {
 
     init(name: String, _ properties: [String: Value]) { (self.name, self.properties) = (name, properties) }
 
+    /// The program that has its name and does not answer as a bridge does, and whether it answers at all.
+    var stranger: (program: String, answers: Bool)?
+
     /// `nil` if it does not answer.
     var state: String? { properties["State"]?.string }
     var detail: String { properties.text("Detail") }

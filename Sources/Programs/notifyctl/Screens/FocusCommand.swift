@@ -159,9 +159,14 @@ struct FocusInfo {
         (state["screens"]?.elements ?? []).compactMap { $0.texts(atLeast: 3) }.map { ($0[0], $0[1], $0[2]) }
     }
 
-    /// - Throws: if notifyd-focus does not run, or does not answer.
+    /// - Throws: if notifyd-focus does not run, does not answer, or answers in another form.
     static func ask(_ query: BusQuery) async throws(NotifyError) -> FocusInfo {
-        FocusInfo(try await query.ask(.focus, "Get").first?.entries ?? [:])
+        guard let state = try await query.ask(.focus, "Get").first?.entries, state["following"] != nil else {
+            throw NotifyError(
+                .refused,
+                "The answer does not have the form of \(FocusInfo.name). Is another program using the name?")
+        }
+        return FocusInfo(state)
     }
 
     /// Waits for another window to be focused.
