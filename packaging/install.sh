@@ -72,9 +72,11 @@ case $prefix in
     /*) ;;
     *) fail "the folder must begin with '/'; it is '$prefix'" 64 ;;
 esac
-# Units and sed would read these in their own way.
+# Units, sed, shells and PATH would read these in their own way.
 case $prefix in
-    *[[:space:]\|\&\\%\"\'\$]*) fail "the folder must not have spaces or any of | & \\ % \" ' \$ in its name; it is '$prefix'" 64 ;;
+    *[[:space:]\|\&\\%\"\'\$\`:\;\<\>\(\)\*\?\#]*)
+        fail "the folder must not have spaces or any of | & \\ % \" ' \$ \` : ; < > ( ) * ? # in its name; it is '$prefix'" 64
+        ;;
 esac
 # Packages are made below another root.
 root=${DESTDIR:-}
@@ -85,6 +87,10 @@ case $prefix in
     "$home"/*) mine=yes ;;
     *) mine=no ;;
 esac
+# With sudo -E, for example, the home is that of somebody who could not use what root writes there.
+if [ "$(id -u)" -eq 0 ] && [ -z "$root" ] && [ $mine = yes ] && [ ! -O "$home" ]; then
+    fail "HOME is $home, which does not belong to root; run this as the user that it belongs to, or with --prefix /usr/local" 77
+fi
 manager() {
     [ -z "$root" ] && [ $mine = yes ] && command -v systemctl > /dev/null && systemctl --user "$@" > /dev/null 2>&1
 }
@@ -244,7 +250,7 @@ if [ -z "$root" ]; then
     mv -f "$list.new" "$list"
     # shellcheck disable=SC2154 # it is assigned in the trap
     trap 'status=$?; rm -f "$new" "$new.files"; [ $status = 0 ] || printf "install.sh: %s\n" \
-        "it was not installed as a whole; run it again, or remove it: sh $here/install.sh --prefix $prefix --uninstall" >&2' EXIT
+        "it was not installed as a whole; run it again, or remove it: sh \"$here/install.sh\" --prefix $prefix --uninstall" >&2' EXIT
 fi
 while read -r to file; do put "$file" "$to"; done < "$new.files"
 [ -z "$root" ] || exit 0

@@ -101,6 +101,20 @@ install_sh --prefix there || status=$?
 equal "a prefix that is not absolute is refused" "64 install.sh: the folder must begin with '/'; it is 'there'" \
     "$status $(cat "$T/install.log")"
 
+for name in 'a b' 'a;b' 'a:b' '`a`' '$(a)' '(a)' 'a*'; do
+    status=0
+    install_sh --prefix "$T/$name" || status=$?
+    [ "$status" = 64 ] && grep -qF "it is '$T/$name'" "$T/install.log" || fail "a prefix called $name is not refused"
+done
+ok "nor is one that a shell or PATH would read in its own way"
+if [ "$(id -u)" -eq 0 ]; then
+    mkdir "$T/hers"
+    chown 1000 "$T/hers"
+    status=0
+    HOME=$T/hers install_sh --user || status=$?
+    equal "root leaves nothing in the home of somebody else" "77 " "$status $(ls -A "$T/hers")"
+fi
+
 # --- what is missing is named
 
 mkdir "$T/bin"
