@@ -150,9 +150,6 @@ import Watching
             separator: "\n")
         let rules = try TabRules.read(file: "notifyd-browser.toml(5)", text: text)
         #expect(rules.sites.count == 2 && rules.pages.count == 1)
-        let readMe = try Project.text("README.md")
-        let example = try #require(readMe.firstMatch(of: /```toml\n(\[\[site\]\].*?)```/.dotMatchesNewlines()))
-        #expect(try TabRules.read(file: "README.md", text: String(example.1)).sites.count == 1)
     }
 
     @Test func everyKeyOfARuleForTabsIsExplained() throws {

@@ -43,6 +43,19 @@ import Testing
         }
     }
 
+    /// `make bench` and `make bench-peers` write between these lines, the latter ten rows and an empty line.
+    @Test func thereIsRoomForTheFigures() throws {
+        let text = try Project.text("README.md")
+        for name in ["bench", "bench-peers"] {
+            let parts = text.components(separatedBy: "<!-- \(name): written by make \(name) -->\n")
+            #expect(parts.count == 2 && parts.last?.contains("<!-- end of \(name) -->") == true)
+        }
+        let peers = try #require(text.firstMatch(of: /bench-peers -->\n((?s).*)<!-- end of bench-peers/)).1
+        let rows = peers.split(separator: "\n").count
+        #expect(rows == 0 || peers.contains("**notifyd**"))
+        #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count - 1 + max(0, 11 - rows) <= 200)
+    }
+
     /// The Makefile has lists of them.
     @Test func everyUnitAndPageOfTheSourceIsInstalled() async throws {
         let installed = Set(try await output("make", "-s", "-C", Project.path(""), "installed", "PREFIX=/p"))
