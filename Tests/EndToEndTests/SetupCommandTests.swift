@@ -40,7 +40,7 @@ import Testing
         let after = try await files(home)
         #expect(after.contains("native-messaging-hosts/org.notifyd.browser.json"))
         let second = try await run(home, BuiltPrograms.notifyctl, "setup", "path", "shell", "browser", "--yes")
-        #expect(second.exit == .code(0) && second.text.contains("shell is on: ~/.bashrc and ~/.profile."))
+        #expect(second.exit == .code(0) && second.text.contains("shell is on: ~/.bashrc, ~/.profile."))
         #expect(try await files(home) == after)
         let removal = try await run(home, BuiltPrograms.notifyctl, "setup", "--remove")
         #expect(removal.exit == .code(0) && removal.text.contains("Took the line out of ~/.bashrc."))

@@ -53,7 +53,7 @@ struct Setup {
         if part == .browser { return browserState }
         if let obstacle = places.obstacle(to: part) { return .absent(obstacle) }
         let lines = places.lines(of: part)
-        let names = lines.map { places.shown($0.path) }.joined(separator: " and ")
+        let names = lines.map { places.shown($0.path) }.joined(separator: ", ")
         if try !lines.isEmpty && lines.allSatisfy({ try $0.isThere() }) { return .on(names) }
         return switch part {
         case .path where places.isInEveryPath: .absent("\(places.folder) is in every PATH")
