@@ -112,7 +112,7 @@ def user_table(own, goals):
             ("a claim is answered: 99 of 100 within, ms", ms("claim_p99"), 2),
             ("a banner leaves after the end of its window: 99 of 100 within, ms", late and late / 1000, 2),
             ("memory while nothing happens, before use, MiB", goals.of("rss_idle_mib"), 1),
-            ("the same after use: half a minute after more than 10,000 events, MiB", own["rest_mib"], 1),
+            ("the same after use: half a minute after more than 10,000 events, no banner left, MiB", own["rest_mib"], 1),
             ("memory with 100,000 undecided events, MiB", goals.of("rss_100k_mib"), 1)]
     return page.table([page.machine(), "measured"],
                       [[title, page.number(value, digits)] for title, value, digits in rows if value is not None])
