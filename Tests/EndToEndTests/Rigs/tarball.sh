@@ -115,6 +115,17 @@ if [ "$(id -u)" -eq 0 ]; then
     equal "root leaves nothing in the home of somebody else" "77 " "$status $(ls -A "$T/hers")"
 fi
 
+# --- where users get no namespaces
+
+without=(/usr/bin/python3 "$RIGS/without-user-namespaces.py")
+if [ "$(id -u)" -eq 0 ] && "${without[@]}" true; then
+    "${without[@]}" sh "$T/notifyd-9/install.sh" --prefix "$T/without" > "$T/install.log" 2>&1 || fail "install.sh fails there"
+    equal "units do without namespaces where users get none" '' "$(find "$T/without" -name namespaces.conf)"
+    grep -q 'gives users no namespaces' "$T/install.log" || fail "it does not say so"
+    install_sh --prefix "$T/without" || fail "it cannot be installed again"
+    [ -n "$(find "$T/without" -name namespaces.conf)" ] || fail "where users get some, units have none"
+fi
+
 # --- what is missing is named
 
 mkdir "$T/bin"

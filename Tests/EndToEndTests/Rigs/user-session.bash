@@ -57,9 +57,10 @@ install_for_user() {
 }
 
 # session SCRIPT ARGUMENT …: the script as that user, with nothing left of the session before.
+SURROUNDINGS=() # a command that runs it
 session() {
     local status=0
-    unshare --mount --ipc --pid --fork --kill-child --mount-proc --propagation private \
+    "${SURROUNDINGS[@]}" unshare --mount --ipc --pid --fork --kill-child --mount-proc --propagation private \
         bash "$RIGS/systemd-user-namespace.sh" "$USER_NAME" "$CGROUP" "$T" "$RIGS/../../.." "$1" "$T" "${@:2}" < /dev/null ||
         status=$?
     [ $status -eq 0 ] || { REPORTED=yes && exit $status; }
