@@ -24,9 +24,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         self.address = address
         stateFolder = state
         let name = "notifyd-\(Program.name)"
-        var logger = Logger(label: name) { _ -> any LogHandler in
-            JournalLogHandler.isConnected ? JournalLogHandler(identifier: name) : StandardErrorLogHandler()
-        }
+        var logger = Logger(label: name) { ServiceLogHandler(identifier: $0) }
         if let logLevel { logger.logLevel = logLevel }
         self.logger = logger
         do throws(NotifyError) {

@@ -56,9 +56,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     ProgramPath.extend()
     EventLoop.ignoreFailureSignals()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
-    let logger = Logger(label: "notifyd") { _ -> any LogHandler in
-        JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd") : StandardErrorLogHandler()
-    }
+    let logger = Logger(label: "notifyd") { ServiceLogHandler(identifier: $0) }
     let files = ConfigurationFiles.fingerprint(only: options.configuration)
     var loaded: Result<Configuration, ConfigurationError>
     do throws(ConfigurationError) {
@@ -88,7 +86,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         let peers = try PeerMonitor(bus)
         let link = try BusNotificationLink(bus: bus)
         // The owner of the name owns the journal. Calls that come before the loop runs wait in the socket.
-        try bus.requestName(BusCodec.interface)
+        try bus.requestName(RouterInterface.name)
         if case .failure(let error) = loaded {
             let service = try ConfigurationErrorService(error, in: options.configuration, as: files, on: bus)
             guard let corrected = try service.run() else {
@@ -104,7 +102,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         running = runtime
         return try runtime.run()
     } catch  where error.isNameTaken {
-        logger.record(.nameTaken, ["name": "\(BusCodec.interface)"])
+        logger.record(.nameTaken, ["name": "\(RouterInterface.name)"])
         return exitCode(ExitCode.nameTaken)
     } catch {
         logger.record(.systemFailure, ["error": "\(error)"])

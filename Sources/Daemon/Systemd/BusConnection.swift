@@ -1,38 +1,17 @@
 internal import CSystemd
 import Glibc
 
-/// A D-Bus error: a name for programs and a sentence for people.
-public struct BusFailure: Error, Equatable, CustomStringConvertible {
-    public let name: String
-    public let text: String
-
-    public init(name: String, text: String) {
-        self.name = name
-        self.text = text
-    }
-
-    public var description: String { "\(name): \(text)" }
-
-    /// The bus knows no connection that owns the name.
-    public var isNoOwner: Bool { name == "org.freedesktop.DBus.Error.NameHasNoOwner" }
-
-    /// No reply came in time. Proxies may use the second name.
-    public var isTimeout: Bool { name == Self.noReply.name || name == "org.freedesktop.DBus.Error.Timeout" }
-
-    static let noReply = BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
-}
-
 /// A connection to a message bus, sd-bus(3), attached to a loop. File descriptors are neither sent nor accepted.
 public final class BusConnection {
     let raw: OpaquePointer
     private var writeQueue = WriteQueue()
     private var pump: BusPump?
-    private var onFailure: () -> Void = {}
+    var onFailure: () -> Void = {}
     private var calls = PendingCalls()
     /// Calls that could not be sent.
     private var unsent: UInt64 = 0
     /// Messages to be redelivered. sd-bus keeps them until then.
-    private var redelivered: Set<OpaquePointer> = []
+    var redelivered: Set<OpaquePointer> = []
     /// The filter for replies.
     private var answers: BusSlot?
 
@@ -49,7 +28,7 @@ public final class BusConnection {
         try check(sd_bus_set_bus_client(raw, 1), "sd_bus_set_bus_client")
         try check(sd_bus_negotiate_fds(raw, 0), "sd_bus_negotiate_fds")
         try check(sd_bus_start(raw), "sd_bus_start")
-        try watchAnswers()
+        watchAnswers()
         limitSendBuffer()
         guard waits else { return }
         // Reading the name waits for the reply to Hello.
@@ -267,15 +246,13 @@ public final class BusConnection {
         return UInt64(Clock.monotonic() + seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    private func watchAnswers() throws(SystemdError) {
-        let slot = BusSlot { [unowned self] message in
+    private func watchAnswers() {
+        answers = filter { [unowned self] message in
             guard let cookie = message.answeredCookie else { return false }
-            guard let answer = calls.take(cookie, from: message.sender, isError: message.isError) else { return true }
-            answer(message)
+            let answer = calls.take(cookie, from: message.sender, isError: message.isError)
+            answer?(message)
             return true
         }
-        try check(sd_bus_add_filter(raw, &slot.raw, onMessage, slot.context), "sd_bus_add_filter")
-        answers = slot
     }
 
     /// When the next call times out; microseconds of the monotonic clock.
@@ -287,89 +264,6 @@ public final class BusConnection {
         for (call, answer) in calls.takeDue(at: UInt64(Clock.monotonic())) {
             answer(methodError(to: call.message, .noReply))
         }
-    }
-
-    /// Passes every message that matches the rule and comes from the sender to `action`, as long as the slot exists.
-    /// The rule is installed without waiting, because the bus handles messages in order.
-    ///
-    /// - Parameter rule: without type and sender.
-    public func match(
-        signal rule: String, from sender: ExpectedSender, _ action: @escaping (borrowing BusMessage) -> Void
-    ) throws(SystemdError) -> BusSlot {
-        let slot = BusSlot { message in
-            if sender.matches(message.sender) { action(message) }
-            return false
-        }
-        try check(
-            sd_bus_add_match_async(
-                raw, &slot.raw, "type='signal',sender='\(sender.name)',\(rule)", onMessage, onInstalled, slot.context),
-            "sd_bus_add_match_async")
-        return slot
-    }
-
-    /// Passes every change of a name's owner to `action`, with the new owner or `nil`.
-    ///
-    /// - Parameter rule: restricts the match, such as `arg0='org.example'`.
-    public func matchOwnerChanges(
-        _ rule: String, _ action: @escaping (_ name: String, _ owner: String?) -> Void
-    ) throws(SystemdError) -> BusSlot {
-        try match(
-            signal: "path='/org/freedesktop/DBus',interface='org.freedesktop.DBus',member='NameOwnerChanged',\(rule)",
-            from: .bus
-        ) { message in
-            guard let name = try? message.readString(), (try? message.skip("s")) != nil,
-                let owner = try? message.readString()
-            else { return }
-            action(name, owner.isEmpty ? nil : owner)
-        }
-    }
-
-    /// Passes every call to an object to `action` before the object's interfaces, as long as the slot exists. `action`
-    /// returns whether it has handled the call; sd_bus_add_object(3).
-    public func intercept(path: String, _ action: @escaping (borrowing BusMessage) -> Bool) -> BusSlot {
-        let slot = BusSlot(action)
-        must(sd_bus_add_object(raw, &slot.raw, path, onMessage, slot.context), "sd_bus_add_object")
-        return slot
-    }
-
-    /// Passes every message to `action` first, as long as the slot exists. `action` returns whether it has handled the
-    /// message; sd_bus_add_filter(3).
-    public func filter(_ action: @escaping (borrowing BusMessage) -> Bool) -> BusSlot {
-        let slot = BusSlot(action)
-        must(sd_bus_add_filter(raw, &slot.raw, onMessage, slot.context), "sd_bus_add_filter")
-        return slot
-    }
-
-    /// Makes sd-bus handle a message again that a filter has taken. Do not call it from a handler. See
-    /// sd_bus_enqueue_for_read(3).
-    public func redeliver(_ message: borrowing BusMessage) {
-        // `onDisconnect` handles a lost connection.
-        guard sd_bus_enqueue_for_read(raw, message.raw) >= 0 else { return }
-        redelivered.insert(message.raw)
-        // Each step writes or handles one message; messages read earlier come first.
-        while redelivered.contains(message.raw), sd_bus_process(raw, nil) > 0 {}
-    }
-
-    /// Whether a filter has got this message by `redeliver`; true once.
-    public func isRedelivered(_ message: borrowing BusMessage) -> Bool { redelivered.remove(message.raw) != nil }
-
-    /// Passes every call to `action` only, as long as the slot exists, except those to `org.freedesktop.DBus.Peer`.
-    public func filterCalls(_ action: @escaping (borrowing BusMessage) -> Void) -> BusSlot {
-        filter { message in
-            guard message.isCall(), !message.isCall(on: "org.freedesktop.DBus.Peer") else { return false }
-            action(message)
-            return true
-        }
-    }
-
-    /// Reports the end of the connection, by a message that sd-bus makes itself, or a protocol error.
-    public func onDisconnect(_ action: @escaping () -> Void) throws(SystemdError) -> BusSlot {
-        onFailure = action
-        return try match(
-            signal:
-                "path='/org/freedesktop/DBus/Local',interface='\(ExpectedSender.libraryName)',member='Disconnected'",
-            from: .library
-        ) { _ in action() }
     }
 
     /// Sends the signal `PropertiesChanged` of the specification.
@@ -384,31 +278,153 @@ public final class BusConnection {
     }
 }
 
-/// A subscription to messages, which ends with this object.
-public final class BusSlot {
-    fileprivate var raw: OpaquePointer?
-    /// Returns whether it has handled the message.
-    fileprivate let action: (borrowing BusMessage) -> Bool
-
-    fileprivate init(_ action: @escaping (borrowing BusMessage) -> Bool) { self.action = action }
-
-    deinit { sd_bus_slot_unref(raw) }
-
-    fileprivate var context: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
-
-    fileprivate func deliver(_ message: OpaquePointer) -> Bool { action(BusMessage(retaining: message)) }
+/// Schedules messages that it does not handle as they are read.
+public protocol BusPumpDelegate: AnyObject {
+    /// Whether more should be read now.
+    var canRead: Bool { get }
+    /// Handles a batch of what has been read; called when there is nothing to read for now.
+    ///
+    /// - Returns: whether there is more to handle.
+    func handleBatch() -> Bool
 }
 
-/// The reply to the installation of a match rule. Without this handler an error reply, even of another connection,
-/// would end the connection.
-private let onInstalled: sd_bus_message_handler_t = { message, _, _ in
-    let message = BusMessage(retaining: message!)
-    // The bus refuses a rule only if we have installed too many, which is a bug.
-    if message.sender == ExpectedSender.busName { precondition(!message.isError, "the bus takes our match rules") }
+/// Reads and writes for a connection whenever the loop reports it ready, and handles all available messages at once.
+///
+/// sd_bus_attach_event(3) needs one turn of the loop and one more system call for each message.
+final class BusPump {
+    /// Messages read before the delegate is called.
+    private static let messages = 128
+
+    private let bus: OpaquePointer
+    private unowned let connection: BusConnection
+    private let onFailure: () -> Void
+    /// Lives as long as the loop runs. A weak reference would make all reference counting of the object slower.
+    private unowned let delegate: (any BusPumpDelegate)?
+    private var input: OpaquePointer?
+    private var timer: OpaquePointer?
+    /// When the timer goes off; `nil`: it has gone off, or is not set yet.
+    private var armedFor: UInt64?
+    /// The turn of the loop in which a message was handled last.
+    private var lastTurn: UInt64 = 0
+    private let loop: EventLoop
+    /// Enabled while there are messages to handle.
+    private var deferred: OpaquePointer?
+
+    /// - Parameter onFailure: called when the connection fails although the bus has not closed it.
+    init(
+        _ connection: BusConnection, loop: EventLoop, delegate: (any BusPumpDelegate)?, onFailure: @escaping () -> Void
+    ) throws(SystemdError) {
+        self.connection = connection
+        self.loop = loop
+        bus = connection.raw
+        self.delegate = delegate
+        self.onFailure = onFailure
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        let descriptor = try check(sd_bus_get_fd(bus), "sd_bus_get_fd")
+        try check(sd_event_add_io(loop.raw, &input, descriptor, 0, onReady, context), "sd_event_add_io")
+        try check(sd_event_source_set_prepare(input, onPrepare), "sd_event_source_set_prepare")
+        // Timeouts of calls may be late by the default accuracy, 250 ms.
+        try check(sd_event_add_time(loop.raw, &timer, CLOCK_MONOTONIC, .max, 0, onTime, context), "sd_event_add_time")
+        try check(sd_event_add_defer(loop.raw, &deferred, onDeferred, context), "sd_event_add_defer")
+        try check(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        for source in [input, timer, deferred] {
+            try check(sd_event_source_set_priority(source, Priority.messages.rawValue), "sd_event_source_set_priority")
+        }
+    }
+
+    deinit {
+        sd_event_source_disable_unref(input)
+        sd_event_source_disable_unref(timer)
+        sd_event_source_disable_unref(deferred)
+    }
+
+    /// Sets the events and the timeout before the loop waits; sd_bus_get_events(3).
+    fileprivate func prepare() {
+        var events = sd_bus_get_events(bus)
+        // Unread input would wake the loop again and again while queued output is written.
+        if events & CInt(POLLOUT) != 0, delegate?.canRead == false { events &= ~CInt(POLLIN) }
+        var moment = UInt64.max
+        guard events >= 0, sd_bus_get_timeout(bus, &moment) >= 0 else { return stop() }
+        must(sd_event_source_set_io_events(input, UInt32(events)), "sd_event_source_set_io_events")
+        arm(at: min(moment, connection.earliestDeadline))
+    }
+
+    /// The loop prepares for each of its turns, and nearly always for the same moment.
+    private func arm(at moment: UInt64) {
+        guard moment != armedFor else { return }
+        armedFor = moment
+        must(sd_event_source_set_time(timer, moment), "sd_event_source_set_time")
+        must(sd_event_source_set_enabled(timer, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled")
+    }
+
+    fileprivate func timerFired() {
+        armedFor = nil
+        drain()
+    }
+
+    /// - Parameter canWrite: whether the socket is writable.
+    fileprivate func drain(canWrite: Bool = false) {
+        // One step of sd-bus writes all it can, and reads a message only if it can write nothing.
+        if canWrite, delegate?.canRead == false, sd_bus_process(bus, nil) < 0 {
+            stop()
+            return onFailure()
+        }
+        for _ in 0..<mostMessages {
+            guard delegate?.canRead ?? true else { break }
+            let result = sd_bus_process(bus, nil)
+            if result == 0 { break }
+            guard result > 0 else {
+                stop()
+                return onFailure()
+            }
+        }
+        connection.expireCalls()
+        if delegate?.handleBatch() == true { resume() }
+    }
+
+    /// How many messages are handled now. Where one comes alone, to look for a second one costs a system call, and the
+    /// loop does that anyway: so all are read only where messages come in one turn of the loop after the other. A
+    /// delegate gets batches.
+    private var mostMessages: Int {
+        guard delegate == nil else { return Self.messages }
+        var turn: UInt64 = 0
+        must(sd_event_get_iteration(loop.raw, &turn), "sd_event_get_iteration")
+        defer { lastTurn = turn }
+        return turn == lastTurn + 1 ? Self.messages : 1
+    }
+
+    func resume() { must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_ONESHOT)), "sd_event_source_set_enabled") }
+
+    func pause() { must(sd_event_source_set_enabled(deferred, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled") }
+
+    private func stop() {
+        armedFor = nil
+        for source in [input, timer, deferred] {
+            must(sd_event_source_set_enabled(source, CInt(SD_EVENT_OFF)), "sd_event_source_set_enabled")
+        }
+    }
+}
+
+private func pump(_ context: UnsafeMutableRawPointer?) -> BusPump {
+    Unmanaged<BusPump>.fromOpaque(context!).takeUnretainedValue()
+}
+
+private let onReady: sd_event_io_handler_t = { _, _, events, context in
+    pump(context).drain(canWrite: events & UInt32(POLLOUT) != 0)
     return 0
 }
 
-private let onMessage: sd_bus_message_handler_t = { message, context, _ in
-    let slot = Unmanaged<BusSlot>.fromOpaque(context!).takeUnretainedValue()
-    return slot.deliver(message!) ? 1 : 0
+private let onTime: sd_event_time_handler_t = { _, _, context in
+    pump(context).timerFired()
+    return 0
+}
+
+private let onDeferred: sd_event_handler_t = { _, context in
+    pump(context).drain()
+    return 0
+}
+
+private let onPrepare: sd_event_handler_t = { _, context in
+    pump(context).prepare()
+    return 0
 }

@@ -24,6 +24,27 @@ public struct SystemdError: Error, CustomStringConvertible {
     public var isNameTaken: Bool { code == EEXIST }
 }
 
+/// A D-Bus error: a name for programs and a sentence for people.
+public struct BusFailure: Error, Equatable, CustomStringConvertible {
+    public let name: String
+    public let text: String
+
+    public init(name: String, text: String) {
+        self.name = name
+        self.text = text
+    }
+
+    public var description: String { "\(name): \(text)" }
+
+    /// The bus knows no connection that owns the name.
+    public var isNoOwner: Bool { name == "org.freedesktop.DBus.Error.NameHasNoOwner" }
+
+    /// No reply came in time. Proxies may use the second name.
+    public var isTimeout: Bool { name == Self.noReply.name || name == "org.freedesktop.DBus.Error.Timeout" }
+
+    static let noReply = BusFailure(name: "org.freedesktop.DBus.Error.NoReply", text: "no answer came in time")
+}
+
 /// Converts libsystemd's return codes to errors: a negative value is an errno.
 @discardableResult
 func check(_ result: CInt, _ call: String) throws(SystemdError) -> CInt {

@@ -24,9 +24,7 @@ struct FocusProgram {
         Memory.keepLargeBlocksApart()
         EventLoop.ignoreFailureSignals()
         EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP])
-        var logger = Logger(label: "notifyd-focus") { _ -> any LogHandler in
-            JournalLogHandler.isConnected ? JournalLogHandler(identifier: "notifyd-focus") : StandardErrorLogHandler()
-        }
+        var logger = Logger(label: "notifyd-focus") { ServiceLogHandler(identifier: $0) }
         if let logLevel { logger.logLevel = logLevel }
         do throws(ConfigurationError) {
             return run(try file.read(), logger)

@@ -4,23 +4,34 @@ public import Logging
 import NotifyText
 
 /// Writes log records to the systemd journal with their metadata as fields, so that
-/// `journalctl --user -t notifyd NOTIFYD_TOPIC=/post/27` finds what became of a post. sd_journal_sendv(3).
+/// `journalctl --user -t notifyd NOTIFYD_TOPIC=/post/27` finds what became of a post: sd_journal_sendv(3). A metadata key
+/// `event.id` becomes the field `NOTIFYD_EVENT_ID`, and `message.id` becomes `MESSAGE_ID`.
 ///
-/// A metadata key `event.id` becomes the field `NOTIFYD_EVENT_ID`, and `message.id` becomes `MESSAGE_ID`.
-public struct JournalLogHandler: LogHandler {
+/// Where standard error is not connected to the journal, they are written there, one line each. On a pipe, a line begins
+/// with a priority such as `<4>`; sd-daemon(3).
+public struct ServiceLogHandler: LogHandler {
+    private enum Destination {
+        case journal, pipe, other
+    }
+
     public var logLevel: Logger.Level = .info
     public var metadata: Logger.Metadata = [:]
     public var metadataProvider: Logger.MetadataProvider?
     private let identifier: String
+    private let destination: Destination
 
-    public init(identifier: String) { self.identifier = identifier }
-
-    /// Whether standard error is connected to the journal, by `$JOURNAL_STREAM`; systemd.exec(5).
-    public static var isConnected: Bool {
-        guard let stream = getenv("JOURNAL_STREAM") else { return false }
+    /// - Parameter identifier: the name of the program in the journal.
+    public init(identifier: String) {
+        self.identifier = identifier
         var status = stat()
-        guard fstat(STDERR_FILENO, &status) == 0 else { return false }
-        return String(cString: stream) == "\(status.st_dev):\(status.st_ino)"
+        guard fstat(STDERR_FILENO, &status) == 0 else {
+            destination = .other
+            return
+        }
+        // systemd.exec(5)
+        let stream = getenv("JOURNAL_STREAM").map { String(cString: $0) }
+        let isPipe = status.st_mode & S_IFMT == S_IFIFO
+        destination = stream == "\(status.st_dev):\(status.st_ino)" ? .journal : isPipe ? .pipe : .other
     }
 
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
@@ -30,14 +41,13 @@ public struct JournalLogHandler: LogHandler {
 
     public func log(event: LogEvent) {
         let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        var fields = [
-            "MESSAGE=\(LogText.sentence(event.message, all))", "PRIORITY=\(LogText.priority(event.level))",
-            "SYSLOG_IDENTIFIER=\(identifier)",
-        ]
-        for (key, value) in all.sorted(by: { $0.key < $1.key }) {
-            fields.append("\(LogText.journalField(key))=\(value)")
+        let (sentence, priority) = (LogText.sentence(event.message, all), LogText.priority(event.level))
+        guard destination != .journal else {
+            let fields = all.sorted { $0.key < $1.key }.map { "\(LogText.journalField($0.key))=\($0.value)" }
+            return send(["MESSAGE=\(sentence)", "PRIORITY=\(priority)", "SYSLOG_IDENTIFIER=\(identifier)"] + fields)
         }
-        send(fields)
+        let line = (destination == .pipe ? "<\(priority)>" : "") + sentence + "\n"
+        line.utf8CString.withUnsafeBytes { bytes in _ = write(STDERR_FILENO, bytes.baseAddress!, bytes.count - 1) }
     }
 
     private func send(_ fields: [String]) {
@@ -52,33 +62,7 @@ public struct JournalLogHandler: LogHandler {
     }
 }
 
-/// Writes log records to standard error, one line each. On a pipe, a line begins with a priority such as `<4>`;
-/// sd-daemon(3).
-public struct StandardErrorLogHandler: LogHandler {
-    public var logLevel: Logger.Level = .info
-    public var metadata: Logger.Metadata = [:]
-    public var metadataProvider: Logger.MetadataProvider?
-    private let hasPriority: Bool
-
-    public init() {
-        var status = stat()
-        hasPriority = fstat(STDERR_FILENO, &status) == 0 && (status.st_mode & S_IFMT) == S_IFIFO
-    }
-
-    public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-        get { metadata[key] }
-        set { metadata[key] = newValue }
-    }
-
-    public func log(event: LogEvent) {
-        let all = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        let line =
-            (hasPriority ? "<\(LogText.priority(event.level))>" : "") + LogText.sentence(event.message, all) + "\n"
-        line.utf8CString.withUnsafeBytes { bytes in _ = write(STDERR_FILENO, bytes.baseAddress!, bytes.count - 1) }
-    }
-}
-
-/// The common format of both handlers.
+/// The words of both destinations.
 enum LogText {
     /// The sentence and its data as one line, without control characters.
     static func sentence(_ message: Logger.Message, _ metadata: Logger.Metadata) -> String {
