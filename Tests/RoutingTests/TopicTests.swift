@@ -33,18 +33,18 @@ import Testing
         ("/영희/\u{0}", 8, "a topic may not have a control character"),
     ])
     func saysWhatIsWrongAndWhere(_ text: String, offset: Int, reason: String) {
-        #expect(throws: TopicError(reason: reason, offset: offset)) { try Topic(text) }
+        #expect(throws: TopicError(reason, offset: offset)) { try Topic(text) }
     }
 
     @Test func segmentsAreLimitedInBytes() {
         let name = String(repeating: "희", count: 22)
-        #expect(throws: TopicError(reason: "a segment has 66 bytes, 64 are allowed", offset: 5)) {
+        #expect(throws: TopicError("a segment has 66 bytes, 64 are allowed", offset: 5)) {
             try Topic("/run/" + name)
         }
-        #expect(throws: TopicError(reason: "the topic has more than 16 segments", offset: 33)) {
+        #expect(throws: TopicError("the topic has more than 16 segments", offset: 33)) {
             try Topic(String(repeating: "/a", count: 17))
         }
-        #expect(throws: TopicError(reason: "the topic has 256 bytes, 255 are allowed", offset: 255)) {
+        #expect(throws: TopicError("the topic has 256 bytes, 255 are allowed", offset: 255)) {
             try Topic(String(repeating: "/" + String(repeating: "x", count: 63), count: 4))
         }
     }

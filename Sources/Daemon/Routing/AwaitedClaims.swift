@@ -138,12 +138,8 @@ struct AwaitedClaims {
 extension Origin {
     /// The byte order of global names.
     func precedes(_ other: Origin) -> Bool {
-        func texts(_ origin: Origin) -> [[UInt8]] {
-            [Array((origin.source ?? "").utf8), Array((origin.eventID ?? "").utf8)]
-        }
-        let (mine, others) = (texts(self), texts(other))
-        return mine[0] == others[0]
-            ? mine[1].lexicographicallyPrecedes(others[1]) : mine[0].lexicographicallyPrecedes(others[0])
+        let mine = ((source ?? "").bytes, (eventID ?? "").bytes)
+        return mine < ((other.source ?? "").bytes, (other.eventID ?? "").bytes)
     }
 }
 

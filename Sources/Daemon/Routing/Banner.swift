@@ -71,9 +71,9 @@ struct Banners {
     /// Whether the journal knows of banners that are up and, because of the limits, not in memory.
     private(set) var hasUnknown = false
     /// The server, and what delays banners. Calls begin and end here, because a banner has the call that it is in.
-    private(set) var server = ServerCalls()
+    var server = ServerCalls()
     /// Which new banners the server gets, and which are folded.
-    private var limiter = RateLimiter()
+    var limiter = RateLimiter()
     /// Banners that the server closed, for a button that is reported later.
     private var closed: [BannerID: ClosedBanner] = [:]
     /// Restored banners that are kept for events which may not be restored yet.
@@ -283,13 +283,6 @@ struct Banners {
         return key
     }
 
-    /// Takes in a late answer.
-    ///
-    /// - Returns: the call, if the server shows its banner.
-    mutating func answeredLate(
-        _ call: BannerCall, isShown: Bool, at now: Instant, timers: inout Router.Timers
-    ) -> TimedOutCall? { server.answeredLate(call, isShown: isShown, at: now, timers: &timers) }
-
     // MARK: Numbers
 
     /// Sets the server's number of a banner, and adds the banner where there is none with this key.
@@ -356,19 +349,10 @@ struct Banners {
         return server.allowsCall && banners[key]?.call == nil ? nil : .busy
     }
 
-    /// Whether the limit of banners per second allows a new one.
-    mutating func admits(sender: String, limit: Int, at now: Instant) -> Bool {
-        limiter.admit(sender: sender, limit: limit, at: now)
-    }
-
     /// - Returns: whether to start a server now: there is none, and a banner is due.
     mutating func startServer(at now: Instant, timers: inout Router.Timers) -> Bool {
         !server.isServerThere && !isEmpty && server.startIfDue(at: now, timers: &timers)
     }
-
-    mutating func serverTimerFired(_ timer: Router.Timers.TimerID, at now: Instant) { server.fired(timer, at: now) }
-    mutating func serverFound(at now: Instant) { server.serverFound(at: now) }
-    mutating func serverAppeared(at now: Instant) { server.serverAppeared(at: now) }
 
     /// The server is gone, with all that it knew: no call has an answer.
     ///

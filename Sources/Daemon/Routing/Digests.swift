@@ -151,8 +151,7 @@ struct Digests {
 extension ActiveSchedule.Period {
     /// By the bytes of the topics, then by the beginnings.
     package func precedes(_ other: ActiveSchedule.Period) -> Bool {
-        if topic == other.topic { return began < other.began }
-        return topic.description.utf8.lexicographicallyPrecedes(other.topic.description.utf8)
+        (topic, began) < (other.topic, other.began)
     }
 }
 
@@ -182,12 +181,11 @@ extension Router {
     ) throws(Refusal) -> EventID? {
         guard let publication = quietPeriods.endCount(count) else { return nil }
         do throws(Refusal) {
-            try load(for: publication, at: now, reader)
-            let id = try publish(publication, at: now)
-            quietPeriods.published(id, of: count.digests)
+            let id = try publish(publication, at: now, reader)
+            quietPeriods.digests.published(id, of: count.digests)
             return id
         } catch {
-            quietPeriods.retryDigest(at: now.instant, timers: &timers)
+            quietPeriods.digests.retry(timers.schedule(.digest, at: now.instant + Digests.retryInterval))
             throw error
         }
     }

@@ -130,7 +130,7 @@ extension Router {
         named origin: Origin, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> EventID? {
         restoreNames(try reader.globalIDs(), at: now)
-        if let id = names.known(origin, at: now.uptime) { return id }
+        if let id = names.deduplicator.known(origin, at: now.uptime) { return id }
         return try stored(origin, reader)
     }
 
@@ -148,7 +148,7 @@ extension Router {
 
     mutating func restoreNames(_ restored: Restoration, at now: Now) {
         for name in restored.origins {
-            names.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
+            names.deduplicator.record(name.subject.origin, as: name.subject.id, at: now.uptime, left: name.left)
         }
     }
 

@@ -330,7 +330,7 @@ extension Router {
     /// Removes an event from memory. It must not have a place any more.
     mutating func forget(existing id: EventID) -> TrackedEvent {
         let tracked = events.remove(id)
-        if tracked.isSnoozed { quietPeriods.endSnooze(of: id) }
+        if tracked.isSnoozed { quietPeriods.snoozes.end(id) }
         names.remove(tracked.event)
         return tracked
     }
@@ -344,7 +344,7 @@ extension Router {
 
     /// Changes the place of an event. The snooze ends of one that a banner shows again.
     mutating func move(_ id: EventID, to place: TrackedEvent.Place) {
-        if events.move(id, to: place, timers: &timers) { quietPeriods.endSnooze(of: id) }
+        if events.move(id, to: place, timers: &timers) { quietPeriods.snoozes.end(id) }
     }
 }
 

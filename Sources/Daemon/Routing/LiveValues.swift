@@ -74,7 +74,7 @@ extension Router {
         let id = events.takeID()
         let (version, isOutdated) = names.version(of: publication, as: id, at: now.uptime)
         output.statistics[.published] += 1
-        names.record(publication.options.origin, as: id, at: now.uptime)
+        names.deduplicator.record(publication.options.origin, as: id, at: now.uptime)
         let removal = ValueRemoval(
             id: id, topic: publication.topic, origin: publication.options.origin, published: version.published,
             cause: .publisher)
@@ -123,10 +123,7 @@ public struct ValueVersion: Sendable, Equatable {
     func isNewer(than other: ValueVersion, on device: String) -> Bool {
         guard published == other.published else { return published > other.published }
         let (name, otherName) = (origin.name(of: id, on: device), other.origin.name(of: other.id, on: device))
-        if name.source.hasBytes(of: otherName.source) {
-            return otherName.eventID.utf8.lexicographicallyPrecedes(name.eventID.utf8)
-        }
-        return otherName.source.utf8.lexicographicallyPrecedes(name.source.utf8)
+        return (name.source.bytes, name.eventID.bytes) > (otherName.source.bytes, otherName.eventID.bytes)
     }
 }
 

@@ -9,8 +9,8 @@ struct Names {
     }
     /// The source in the names that it gives.
     private var ownSource = ""
-    private(set) var deduplicator: Deduplicator
-    private(set) var awaited = AwaitedClaims()
+    var deduplicator: Deduplicator
+    var awaited = AwaitedClaims()
     private(set) var values = LiveValues()
     /// The newest event in memory with each `collapse`.
     private(set) var collapsing: [CollapseKey: EventID] = [:]
@@ -34,17 +34,6 @@ struct Names {
         guard isOwn(origin), let text = origin.eventID, let number = UInt64(text), text.bytes == "\(number)".bytes
         else { return nil }
         return EventID(number)
-    }
-
-    /// The event that was accepted under this global id; `nil` where there is none or its entry has expired.
-    mutating func original(of origin: Origin, at now: Uptime) -> EventID? { deduplicator.original(of: origin, at: now) }
-
-    /// The event that was surely accepted under this global id.
-    func known(_ origin: Origin, at now: Uptime) -> EventID? { deduplicator.known(origin, at: now) }
-
-    /// - Parameter left: what is left of the time in which duplicates are recognised; `nil`: all.
-    mutating func record(_ origin: Origin, as id: EventID, at now: Uptime, left: Duration? = nil) {
-        deduplicator.record(origin, as: id, at: now, left: left)
     }
 
     // MARK: Events that replace each other
@@ -108,8 +97,6 @@ struct Names {
     }
 
     // MARK: Events that have not come
-
-    mutating func learn(_ news: PeerNews, of name: String) { awaited.learn(news, of: name) }
 
     /// The first claim of a name decides; one that only marks as read gives way to any other. The longer time counts.
     mutating func await(
@@ -183,8 +170,6 @@ struct Names {
         output.append(.awaited(dropped.claim.origin, nil))
     }
 
-    mutating func dropAllAwaited() { awaited.removeAll() }
-
     // MARK: Storing
 
     /// Whether something is kept in case events cannot be stored.
@@ -214,7 +199,7 @@ extension Router {
     mutating func claimNamed(
         _ claim: NamedClaim, event id: EventID?, at now: Now, _ reader: some EventReader
     ) throws(Refusal) -> Verdict {
-        guard let id = id ?? names.original(of: claim.origin, at: now.uptime) else {
+        guard let id = id ?? names.deduplicator.original(of: claim.origin, at: now.uptime) else {
             try names.await(claim, at: now.uptime, timers: &timers, output: &output)
             return .awaited
         }

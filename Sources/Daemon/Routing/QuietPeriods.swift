@@ -92,8 +92,8 @@ struct QuietPeriods {
     /// Whether it is on, followed or not.
     private var isDesktopOn = false
 
-    private(set) var digests = Digests()
-    private(set) var snoozes = Snoozes()
+    var digests = Digests()
+    var snoozes = Snoozes()
     /// Whether the pause, the mutes or the lifted schedules have changed since `takeChanges`.
     private var hasChanged = false
 
@@ -112,10 +112,7 @@ struct QuietPeriods {
             mutes.map { Quiet($0.key, .muted, ends: $0.value.ends) }
             + scheduled.map { Quiet($0.key, .schedule, ends: $0.value) }
         return (pause.map { [Quiet(.all, .paused, ends: $0.ends)] } ?? []) + (isDesktopQuiet ? [Self.desktop] : [])
-            + others.sorted { left, right in
-                if left.topic == right.topic { return left.cause == .muted }
-                return left.topic.description.utf8.lexicographicallyPrecedes(right.topic.description.utf8)
-            }
+            + others.sorted { $0.topic == $1.topic ? $0.cause == .muted : $0.topic < $1.topic }
     }
 
     /// What holds back banners for this topic: the pause, or else the nearest mute or schedule at or above it, or else
@@ -265,9 +262,6 @@ struct QuietPeriods {
         return digests.add(event.id, to: period, limit: limit)
     }
 
-    /// Something may be due, or not wanted any more: it is checked at the end of the input.
-    mutating func checkDigestsLater() { digests.checkLater() }
-
     /// - Parameter pauses: whether there are digests of pauses and mutes.
     /// - Returns: whether the due digests are to be counted now.
     mutating func beginCount(pauses: Bool) -> Bool {
@@ -282,26 +276,6 @@ struct QuietPeriods {
     mutating func endCount(_ count: DigestCount) -> Publication? {
         digests.endCount(count, isCurrent: count.digests == dueDigests)
     }
-
-    mutating func published(_ digest: EventID, of digests: [OwedDigest]) { self.digests.published(digest, of: digests) }
-
-    /// A digest was refused because of a limit.
-    mutating func retryDigest(at now: Instant, timers: inout Router.Timers) {
-        digests.retry(timers.schedule(.digest, at: now + Digests.retryInterval))
-    }
-
-    /// It is time for that.
-    mutating func retryDigest() { digests.retry(nil) }
-
-    mutating func stored() { digests.stored() }
-    mutating func notStored(_ events: Set<EventID>) { digests.notStored(events) }
-
-    // MARK: Snoozes
-
-    mutating func snooze(_ id: EventID, _ due: Uptime, _ timer: TimerID, bytes: Int) {
-        snoozes.begin(id, due, timer, bytes: bytes)
-    }
-    mutating func endSnooze(of id: EventID) { snoozes.end(id) }
 }
 
 /// Pauses, mutes, schedules and the desktop's own “do not disturb” hold banners back. Fan-out and claims go on.

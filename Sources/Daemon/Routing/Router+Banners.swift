@@ -17,7 +17,8 @@ extension Router {
             }
             let isNew = banners[existing: key].id == nil && key != .summary
             let sender = events[existing: newest].event.sender
-            if isNew, !banners.admits(sender: sender, limit: settings.banners.maximumPerSecond, at: now.instant) {
+            if isNew, !banners.limiter.admit(sender: sender, limit: settings.banners.maximumPerSecond, at: now.instant)
+            {
                 fold(key)
                 continue
             }
@@ -135,7 +136,7 @@ extension Router {
 
     mutating func bannerFailed(_ call: BannerCall, _ failure: BannerFailure, at now: Now) {
         guard let key = banners.end(call, failure, at: now.instant, timers: &timers)?.key else {
-            _ = banners.answeredLate(call, isShown: false, at: now.instant, timers: &timers)
+            _ = banners.server.answeredLate(call, isShown: false, at: now.instant, timers: &timers)
             return
         }
         requeue(key, failure)
@@ -166,7 +167,7 @@ extension Router {
     /// The server shows the banner of a timed-out call after all. The banner is kept if its events still wait; it is
     /// closed if they were claimed since or are in another banner.
     private mutating func bannerShownLate(_ call: BannerCall, _ answer: BannerID?, at now: Now) {
-        let late = banners.answeredLate(call, isShown: answer != nil, at: now.instant, timers: &timers)
+        let late = banners.server.answeredLate(call, isShown: answer != nil, at: now.instant, timers: &timers)
         guard let late, let id = answer else { return }
         let key = late.key
         var waiting = SortedIDs()
@@ -221,7 +222,7 @@ extension Router {
 
     mutating func serverAppeared(at now: Now) {
         if banners.server.isServerThere { serverVanished(at: now) }
-        banners.serverAppeared(at: now.instant)
+        banners.server.serverAppeared(at: now.instant)
         sendBanners(at: now)
     }
 

@@ -152,7 +152,7 @@ extension Router {
         }
         let count = claimAll(atOrBelow: topic, by: claimant, as: .topic, at: now)
         if grace > .zero {
-            let id = screens.beginGrace(topic, by: claimant)
+            let id = screens.graces.begin(topic, by: claimant)
             _ = timers.schedule(.grace(id), at: now.instant + grace)
         }
         return count

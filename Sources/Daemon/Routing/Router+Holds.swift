@@ -28,7 +28,7 @@ extension Router {
         try checkRoomToHold(by: claimant)
         note(.provisional, of: id, by: claimant, .suppressed, at: now)
         if others.isEmpty { takeBack(id, from: tracked.place) }
-        screens.hold(
+        screens.holds.add(
             Holds.Hold(
                 claimant: claimant, latency: tracked.latency(at: now.instant),
                 timer: timers.schedule(.hold(id), at: now.instant + duration)), of: id)
@@ -101,7 +101,7 @@ extension Router {
 
     /// The claim ran out of time, was released, or its claimant left: the event goes on as without the claim.
     mutating func cancelHold(_ id: EventID, by claimant: String, _ step: ClaimForm, at now: Now) {
-        guard screens.endHold(of: id, by: claimant) else {
+        guard screens.holds.remove(id, by: claimant) != nil else {
             preconditionFailure("only a claim that holds can be cancelled")
         }
         note(step, of: id, by: claimant, .recorded, at: now)

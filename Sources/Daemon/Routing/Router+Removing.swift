@@ -39,7 +39,7 @@ extension Router {
     mutating func stored(except unstored: [EventID], at now: Now) {
         if !unstored.isEmpty { return dropUnstored(unstored, at: now) }
         names.stored()
-        quietPeriods.stored()
+        quietPeriods.digests.stored()
     }
 
     /// Removes events that could not be stored, as if they had never been published. Those they replaced come back
@@ -53,7 +53,7 @@ extension Router {
         output.statistics[.published] -= min(UInt64(ids.count), output.statistics[.published])
         output.statistics[.refused] += UInt64(ids.count)
         names.notStored(ids, timers: &timers)
-        quietPeriods.notStored(unstored)
+        quietPeriods.digests.notStored(unstored)
         sendBanners(at: now)
     }
 

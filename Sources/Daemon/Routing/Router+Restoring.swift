@@ -130,7 +130,7 @@ extension Router {
     /// Drops decided events. A banner that shows nothing else is closed.
     mutating func forget(_ ids: [EventID], awaited: Bool, at now: Now) {
         if awaited {
-            names.dropAllAwaited()
+            names.awaited.removeAll()
             output.append(.changed(.awaited))
         }
         for id in ids {

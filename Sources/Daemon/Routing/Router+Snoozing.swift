@@ -89,7 +89,7 @@ extension Router {
     /// Also for one that is due already: its timer fires at once.
     mutating func beginSnooze(of id: EventID, until due: Uptime) {
         let bytes = events[id]?.event.memoryCost ?? 0
-        quietPeriods.snooze(id, due, timers.schedule(.snooze(id), at: due), bytes: bytes)
+        quietPeriods.snoozes.begin(id, due, timers.schedule(.snooze(id), at: due), bytes: bytes)
     }
 
     /// The event asks for a banner again, unless it is claimed by a screen or held back. Its lifetime does not count:

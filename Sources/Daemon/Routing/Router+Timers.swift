@@ -62,13 +62,13 @@ extension Router {
             case .window(let slot):
                 if let key = events.window(in: slot, armedBy: entry.id) { endWindow(key, at: now) }
             case .hold(let id): holdRanOut(id, entry.id, at: now)
-            case .grace(let id): screens.endGrace(id)
+            case .grace(let id): screens.graces.end(id)
             case .lease(let id): closeScreen(id, at: now)
             case .call(let call): callTimedOut(call, at: now)
-            case .server: banners.serverTimerFired(entry.id, at: now.instant)
+            case .server: banners.server.fired(entry.id, at: now.instant)
             case .summary: banners.summaryTimerFired(at: now.instant)
             case .closedBanner(let id): endActionWait(id)
-            case .digest: quietPeriods.retryDigest()
+            case .digest: quietPeriods.digests.retry(nil)
             }
         }
         while let entry = nextLifetimeTimer(), entry.deadline <= now.uptime {

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Decides what becomes of every event: whether a claim is in time, when a banner is due, and which events it stands
 /// for.
 ///
@@ -12,7 +14,7 @@
 /// flight in a call to it, and is shown. A claim removes it from wherever it is. After its banner has disappeared it is
 /// kept for a while, so that a late claim still finds it.
 ///
-/// The rules of docs/design.md: `Router+Publishing` (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5).
+/// The rules of docs/design.md: this file, for what is published (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5).
 /// `Events` has the events in memory and their windows, and alone changes their places; `Names` has what events are
 /// called, and which are values. `EventReader` takes in what is not in memory, and `Router+Removing` takes events out.
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and `AwaitedClaims`
@@ -72,90 +74,6 @@ public struct Router {
     }
 
     var limits: Limits { settings.limits }
-    /// This device, which names what has no global name of its own. Empty where it is not known.
-    public var device: String {
-        get { names.device }
-        set { names.device = newValue }
-    }
-    /// Events that have no outcome yet.
-    public var undecidedCount: Int { events.undecided.total.count + events.unrestored }
-    /// Windows in which claims are awaited.
-    public var openWindows: Int { events.windows.count }
-    /// Screens that are open.
-    public var screenCount: Int { screens.count }
-    /// Whether the session is neither locked nor idle.
-    public var isWatched: Bool { screens.isWatched }
-    /// Whether no calls go to the notification server for a while, after several failures in a row.
-    public var isServerCircuitOpen: Bool { banners.server.isCircuitOpen }
-    /// Banners that wait to be sent to the notification server.
-    public var waitingBanners: Int { banners.waitingCount }
-    /// Whether the event is in memory: undecided, or shown and retractable.
-    public func remembers(_ id: EventID) -> Bool { events.contains(id) }
-    /// The same for a router that an object holds. It changes nothing. It is `mutating` because Swift would copy the
-    /// whole router before a call that is not.
-    public mutating func remembersInPlace(_ id: EventID) -> Bool { events.contains(id) }
-    /// Whether something is kept until the next `Input.stored`, in case events cannot be stored.
-    public var awaitsStored: Bool { names.awaitsStored || quietPeriods.digests.unstored != nil }
-    /// All claims of events that have not come yet, in no particular order.
-    public var awaitedClaims: [AwaitedClaim] { names.awaited.all }
-    /// How many these are.
-    public var awaitedCount: Int { names.awaited.count }
-    /// How much of the room for them is taken, in percent.
-    public var awaitedFill: Int {
-        max(100 * names.awaited.count / limits.awaited, 100 * names.awaited.bytes / limits.awaitedBytes)
-    }
-    /// An event in memory, with the route under which it was accepted.
-    public func event(_ id: EventID) -> Event? { events[id]?.event }
-    /// A screen that is open.
-    public func screen(_ id: ScreenID) -> Screen? { screens[id] }
-    /// The screens that a connection holds.
-    public func screens(of owner: String) -> [Screen] { screens.owned(by: owner).compactMap { screens[$0] } }
-
-    /// Screens that are open, in the order of their ids.
-    public var openScreens: [Screen] { screens.all }
-    /// The events the router holds in memory, decided or not.
-    public var rememberedEvents: Int { events.count }
-
-    /// An event that is undecided or snoozed, and what is kept with it.
-    public struct Undecided {
-        /// The event itself.
-        public let event: Event
-        /// When it was accepted, on this run's clock.
-        public let accepted: Instant
-        /// From `accepted` to the end of the window.
-        public let window: Duration
-        /// The end of its lifetime.
-        public let expires: Uptime
-        /// Whether it is the current value of its topic.
-        public let isValue: Bool
-        /// Whether it has an outcome and was snoozed.
-        public let isSnoozed: Bool
-    }
-
-    /// Counters since the router was made.
-    public var statistics: Statistics { output.statistics }
-    /// The highest id that was given out.
-    public var lastID: EventID { EventID(events.nextID.rawValue - 1) }
-    /// The first id of this run.
-    public var firstID: EventID { events.firstID }
-
-    /// The events in memory that have no outcome yet, in the order of their ids.
-    public var undecidedIDs: [EventID] { events.all.lazy.filter(\.isUndecided).map(\.event.id).sorted() }
-
-    /// The events in memory at or below a topic that have an outcome, with ids up to `last`, in the order of their ids.
-    public func decidedIDs(_ topic: TopicPrefix, upTo last: EventID) -> [EventID] {
-        events.all.lazy.filter { !$0.isUndecided && $0.event.id <= last && topic.covers($0.event.topic) }
-            .map(\.event.id).sorted()
-    }
-
-    /// An event in memory that has no outcome yet, or is snoozed.
-    public func undecided(_ id: EventID) -> Undecided? {
-        let isSnoozed = quietPeriods.snoozes[id] != nil
-        guard let tracked = events[id], tracked.isUndecided || isSnoozed else { return nil }
-        return Undecided(
-            event: tracked.event, accepted: tracked.accepted, window: max(.zero, tracked.deadline - tracked.accepted),
-            expires: tracked.expires, isValue: names.values[tracked.event.topic]?.id == id, isSnoozed: isSnoozed)
-    }
 
     /// Handles a call. What is not in memory is asked of the reader.
     ///
@@ -177,9 +95,7 @@ public struct Router {
 
     private mutating func answer(_ call: Call, at now: Now, _ reader: some EventReader) throws(Refusal) -> Reply {
         switch call {
-        case .published(let publication):
-            try load(for: publication, at: now, reader)
-            return .accepted(try publish(publication, at: now))
+        case .published(let publication): return .accepted(try publish(publication, at: now, reader))
         case .claimed(let id, let claimant, let action):
             let age = try loadToDecide(id, by: claimant, at: now, reader)
             return .verdict(try claim(id, by: claimant, pressing: action, age: age, at: now))
@@ -239,7 +155,7 @@ public struct Router {
         case .desktopQuiet(let isQuiet):
             quietPeriods.setDesktop(isQuiet, isFollowed: settings.banners.followsDesktop)
         case .timerFired: fireTimers(at: now)
-        case .server(.found): banners.serverFound(at: now.instant)
+        case .server(.found): banners.server.serverFound(at: now.instant)
         case .server(.ready): serverAppeared(at: now)
         case .server(.gone): serverVanished(at: now)
         case .banner(let call, .sent): banners.callSent(call)
@@ -275,7 +191,7 @@ public struct Router {
         }
         events.learn(news, of: name)
         screens.learn(news, of: name)
-        names.learn(news, of: name)
+        names.awaited.learn(news, of: name)
     }
 
     private mutating func reconfigure(
@@ -283,7 +199,7 @@ public struct Router {
     ) {
         (settings.routes, settings.banners) = (routes, banners)
         quietPeriods.setDesktop(isFollowed: banners.followsDesktop)
-        quietPeriods.checkDigestsLater()
+        quietPeriods.digests.checkLater()
         for screen in screens.apply(settings: screenSettings) { pass(on: screen, at: now) }
         sendBanners(at: now)
     }
@@ -302,5 +218,210 @@ public struct Router {
         }
         output.statistics.count(resolution.outcome)
         output.append(.resolve(tracked.event.id, tracked.event.topic, resolution))
+    }
+}
+
+/// Accepts events: rules 1 and 2 of docs/design.md. The first event of a coalescing key opens a window; further ones
+/// extend it.
+extension Router {
+    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a
+    /// claim that has come before it.
+    private mutating func load(
+        for publication: Publication, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) {
+        let origin = publication.options.origin
+        if origin.isGlobalID {
+            try requireGivenName(origin)
+            restoreNames(try reader.globalIDs(), at: now)
+            if names.deduplicator.known(origin, at: now.uptime) == nil, let id = try stored(origin, reader) {
+                names.deduplicator.record(origin, as: id, at: now.uptime, left: limits.deduplicationTime)
+            }
+        }
+        if let key = publication.options.collapse.map({ CollapseKey(topic: publication.topic, text: $0) }),
+            names.collapsing[key] == nil
+        {
+            try restoreBanners(at: now, reader)
+            if names.collapsing[key] == nil, let earlier = try reader.event(replacedBy: key) {
+                if case .undecided(let restoration) = earlier.state {
+                    restore(restoration, at: now)
+                } else {
+                    recall(earlier, at: now)
+                    keepRetractable(earlier.event)
+                }
+            }
+        }
+        if let claim = names.awaitedClaim(of: events.nextID, origin), !reader.permits(claim, at: publication.topic) {
+            names.dropAwaited(claim.name, output: &output)
+        }
+    }
+
+    /// - Returns: the id of the event, or of the first one with the same global id.
+    mutating func publish(
+        _ publication: Publication, at now: Now, _ reader: some EventReader
+    ) throws(Refusal) -> EventID {
+        try load(for: publication, at: now, reader)
+        let route = settings.routes.route(for: publication.topic)
+        try check(publication, route: route)
+        let options = publication.options
+        if let first = names.deduplicator.original(of: options.origin, at: now.uptime) {
+            output.statistics[.repeated] += 1
+            return first
+        }
+        if options.remove { return acceptRemoval(publication, at: now) }
+        // The value of an event without a lifetime would be removed at once. With `if-newer` that matters: an older
+        // value ends.
+        let isValue = (options.lifetime != .zero || options.ifNewer) && (options.retain ?? route.retain)
+        let (version, isOutdated) =
+            isValue ? names.version(of: publication, as: events.nextID, at: now.uptime) : (nil, false)
+        let isRetained = isValue && !isOutdated
+        let fate = fate(of: publication, route, isOutdated: isOutdated)
+        let event = Event(
+            id: events.nextID, topic: publication.topic, title: publication.title, body: publication.body,
+            fields: publication.fields, published: version?.published ?? options.published ?? publication.received,
+            sender: publication.sender, origin: options.origin, urgency: options.urgency,
+            // What is outdated takes nobody's place.
+            collapse: isOutdated ? nil : options.collapse, retained: isRetained,
+            appearanceOptions: options.appearance, route: route)
+        if case .window = fate { try checkRoom(for: event) }
+        if isRetained, options.lifetime != .zero {
+            try names.values.checkRoom(for: event.topic, bytes: event.memoryCost, limits: limits)
+        }
+
+        let id = events.takeID()
+        let earlier = event.collapse.flatMap { takeEarlier($0, for: id) }
+        output.statistics[.published] += 1
+        names.deduplicator.record(options.origin, as: id, at: now.uptime)
+        let expires = now.uptime + (options.lifetime ?? route.lifetime)
+        if isRetained, let version {
+            names.setValue(version, of: event.topic, bytes: event.memoryCost, until: expires, timers: &timers)
+        }
+        var isOver = false
+        let awaited = names.awaitedClaim(of: id, options.origin)
+        switch fate {
+        case .silent(let silence):
+            output.statistics.count(.silent)
+            output.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
+            if let awaited {
+                output.append(.read(.event(id), by: awaited.claimant, from: awaited.place))
+            } else if let screen = screens.claimant(of: event.topic) {
+                output.append(.read(.event(id), by: screen.owner))
+            }
+        case .claimedBefore(let claim): announce(event, claimedBefore: claim, expires: expires)
+        case .claimed(let claimant, let form): announce(event, claimed: (claimant, form), expires: expires)
+        case .expired:
+            output.statistics.count(.expired)
+            output.append(.announce(event, Announcement(window: nil, expires: expires)))
+            output.append(.resolve(id, event.topic, Resolution(.expired)))
+        case .window: isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
+        }
+        if let awaited { names.endAwait(of: awaited, for: id, output: &output) }
+        if isRetained, options.lifetime == .zero { endValue(of: event.topic, .replaced, at: now) }
+        if let earlier { replace(earlier, by: event, at: now) }
+        if isOver { closeWindowIfDone(event.key, at: now) }
+        if isOver || earlier != nil { sendBanners(at: now) }
+        return id
+    }
+
+    /// What becomes of an event as it comes.
+    private enum Fate {
+        case silent(Silence)
+        /// It was claimed before it came.
+        case claimedBefore(NamedClaim)
+        /// By a screen, or a topic claim with a grace.
+        case claimed(by: String, ClaimForm)
+        /// It has no lifetime.
+        case expired
+        /// Claims are awaited.
+        case window
+    }
+
+    /// - Parameter isOutdated: whether its topic has a newer value.
+    private func fate(of publication: Publication, _ route: Route, isOutdated: Bool) -> Fate {
+        let options = publication.options
+        if isOutdated { return .silent(.newerValue) }
+        if !route.banner { return .silent(.route) }
+        if options.banner == false { return .silent(.publisher) }
+        if let claim = names.awaitedClaim(of: events.nextID, options.origin) { return .claimedBefore(claim) }
+        if let claim = screens.standingClaim(on: publication.topic) { return .claimed(by: claim.claimant, claim.form) }
+        return options.lifetime == .zero ? .expired : .window
+    }
+
+    /// Announces an event that is claimed on arrival.
+    ///
+    /// - Parameter age: how long ago it was accepted; `nil` for an event of an earlier boot.
+    mutating func announce(
+        _ event: Event, claimed claim: (claimant: String, form: ClaimForm), as outcome: Outcome = .claimed,
+        from place: ClaimPlace = ClaimPlace(), expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false
+    ) {
+        output.statistics.count(outcome)
+        output.append(
+            .announce(event, Announcement(window: nil, isClaimed: true, isReplayed: isReplayed, expires: expires)))
+        var resolution = Resolution(outcome, claimant: claim.claimant, latency: age)
+        resolution.form = claim.form
+        resolution.place = place
+        resolution.verdict = .suppressed
+        resolution.isReplayed = isReplayed
+        resolution.isOfEarlierBoot = age == nil
+        output.append(.resolve(event.id, event.topic, resolution))
+    }
+
+    /// Announces an event and awaits claims in its window.
+    ///
+    /// - Parameter age: how long ago it was accepted; `nil` for an event of an earlier boot.
+    /// - Returns: whether the window is to be ended at once.
+    mutating func openWindow(
+        for event: Event, length: Duration, expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false,
+        at now: Now
+    ) -> Bool {
+        let asked = ask(about: event)
+        let isAwaited = TrackedEvent.isAwaited(event, asked: asked, isReplayed: isReplayed)
+        // Most events are claimed or shown soon. Of very many, most wait.
+        let kept = events.undecided.total.count < limits.unpackedEvents ? event : Event(packing: event)
+        let window = events.addToWindow(
+            kept, length: length, isAwaited: isAwaited, isReplayed: isReplayed, at: now.instant, timers: &timers)
+        let deadline = window.deadline
+        let isOver = window.canEndEarly
+        keep(
+            TrackedEvent(
+                kept, in: .window(kept.key), age: age, expires: expires, opened: window.opened, deadline: deadline,
+                asked: asked, isReplayed: isReplayed, at: now))
+        output.append(
+            .announce(
+                event,
+                Announcement(window: isOver ? .zero : deadline - now.instant, isReplayed: isReplayed, expires: expires))
+        )
+        return isOver
+    }
+
+    private func check(_ publication: Publication, route: Route) throws(Refusal) {
+        if publication.title.utf8.count > limits.titleBytes {
+            throw .tooLarge("the title has \(publication.title.utf8.count) bytes, \(limits.titleBytes) are allowed")
+        }
+        if publication.body.utf8.count > limits.bodyBytes {
+            throw .tooLarge("the body has \(publication.body.utf8.count) bytes, \(limits.bodyBytes) are allowed")
+        }
+        if publication.size > limits.messageBytes {
+            throw .tooLarge("the message has \(publication.size) bytes, \(limits.messageBytes) are allowed")
+        }
+        for (name, type) in route.required {
+            guard let field = publication.fields.first(where: { $0.name.bytes == name.bytes }) else {
+                let advice = publication.method == .send ? "; Send cannot give fields, use Publish" : ""
+                throw .invalidEvent("the route \(route.name) requires the field '\(name)' (\(type.rawValue))\(advice)")
+            }
+            guard type.admits(field.value) else {
+                throw .invalidEvent(
+                    "the field '\(name)' has type \(field.value.signature); "
+                        + "the route \(route.name) requires it as \(type.rawValue)")
+            }
+        }
+    }
+
+    private func checkRoom(for event: Event) throws(Refusal) {
+        try events.checkRoom(for: event, limits: limits)
+        if screens.questions >= limits.questions, !screens.asked(about: event.topic).isEmpty {
+            throw .limitExceeded(
+                "questions to screens: \(limits.questions) answers are awaited already; "
+                    + "try again when screens have claimed or passed")
+        }
     }
 }

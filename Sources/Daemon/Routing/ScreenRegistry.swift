@@ -21,9 +21,9 @@ struct ScreenRegistry {
     /// The topics that may be attended or not since then.
     private var doubtful: Set<TopicPrefix> = []
     /// Provisional claims.
-    private(set) var holds = Holds()
+    var holds = Holds()
     /// Topic claims with a grace.
-    private(set) var graces = Graces()
+    var graces = Graces()
 
     init(settings: ScreenSettings, firstID: ScreenID) {
         self.settings = settings
@@ -65,11 +65,6 @@ struct ScreenRegistry {
 
     // MARK: Claims that hold, and topic claims
 
-    mutating func hold(_ hold: Holds.Hold, of id: EventID) { holds.add(hold, of: id) }
-
-    /// - Returns: whether the claimant held the event.
-    mutating func endHold(of id: EventID, by claimant: String) -> Bool { holds.remove(id, by: claimant) != nil }
-
     /// An event leaves memory, or is claimed.
     ///
     /// - Parameter asked: the screens whose answers are awaited.
@@ -78,17 +73,13 @@ struct ScreenRegistry {
         for screen in asked { removeQuestion(screen, about: id) }
     }
 
-    mutating func beginGrace(_ topic: TopicPrefix, by name: String) -> Graces.ID { graces.begin(topic, by: name) }
-    mutating func endGrace(_ id: Graces.ID) { graces.end(id) }
-
     // MARK: Attention
 
     /// The topics at which, since the last call, an active screen has come or the last one has gone, in their order.
     mutating func takeAttentionChanges() -> [(topic: TopicPrefix, isAttended: Bool)] {
         guard !doubtful.isEmpty else { return [] }
         defer { doubtful = [] }
-        let topics = doubtful.sorted { $0.description.utf8.lexicographicallyPrecedes($1.description.utf8) }
-        return topics.compactMap { topic in
+        return doubtful.sorted().compactMap { topic in
             let isAttended = isWatched && standing[topic] != nil
             guard isAttended != attended.contains(topic) else { return nil }
             if isAttended { attended.insert(topic) } else { attended.remove(topic) }

@@ -41,21 +41,17 @@ struct SortedIDs: RandomAccessCollection {
             }
             // Keeps the deque uniquely referenced, so that it is changed in place.
             storage = .several([])
-            let index = last < id ? ids.count : Self.position(of: id, in: ids)
+            let index = last < id ? ids.count : ids.position(of: id)
             if index == ids.count || ids[index] != id { ids.insert(id, at: index) }
             storage = .several(ids)
         }
-    }
-
-    mutating func insert(contentsOf other: SortedIDs) {
-        for id in other { insert(id) }
     }
 
     mutating func remove(_ id: EventID) {
         switch storage {
         case .one(let other): if id == other { storage = .several([]) }
         case .several(var ids):
-            let index = Self.position(of: id, in: ids)
+            let index = ids.position(of: id)
             guard index < ids.count, ids[index] == id else { return }
             storage = .several([])
             ids.remove(at: index)
@@ -68,14 +64,15 @@ struct SortedIDs: RandomAccessCollection {
         defer { storage = .several([]) }
         return self
     }
+}
 
-    /// The index of the id, or the index at which to insert it.
-    private static func position(of id: EventID, in ids: Deque<EventID>) -> Int {
-        var low = 0
-        var high = ids.count
+extension RandomAccessCollection where Element == EventID, Index == Int {
+    /// The first index, of ids in their order, whose id is not below this one.
+    package func position(of id: EventID) -> Int {
+        var (low, high) = (startIndex, endIndex)
         while low < high {
             let middle = (low + high) / 2
-            if ids[middle] < id { low = middle + 1 } else { high = middle }
+            if self[middle] < id { low = middle + 1 } else { high = middle }
         }
         return low
     }

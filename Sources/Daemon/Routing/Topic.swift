@@ -30,6 +30,8 @@ public struct TopicError: Error, Equatable, CustomStringConvertible {
     /// The offset of the first wrong byte.
     public let offset: Int
 
+    init(_ reason: String, offset: Int) { (self.reason, self.offset) = (reason, offset) }
+
     public var description: String { "\(reason) (at byte \(offset)); a topic looks like /post/27" }
 }
 
@@ -42,52 +44,42 @@ enum TopicSyntax {
     static func check(_ text: String, pattern: Bool) throws(TopicError) {
         let bytes = text.utf8Span.span
         guard !bytes.isEmpty, bytes[0] == UInt8(ascii: "/") else {
-            throw TopicError(
-                reason: bytes.isEmpty ? "the topic is empty" : "the topic does not start with '/'", offset: 0)
+            throw TopicError(bytes.isEmpty ? "the topic is empty" : "the topic does not start with '/'", offset: 0)
         }
         guard bytes.count <= maximumBytes else {
-            throw TopicError(
-                reason: "the topic has \(bytes.count) bytes, \(maximumBytes) are allowed", offset: maximumBytes)
+            throw TopicError("the topic has \(bytes.count) bytes, \(maximumBytes) are allowed", offset: maximumBytes)
         }
         var segments = 0
         var start = 1
         for offset in bytes.indices {
             let byte = bytes[offset]
             if isControl(byte, before: offset + 1 < bytes.count ? bytes[offset + 1] : 0) {
-                throw TopicError(reason: "a topic may not have a control character", offset: offset)
+                throw TopicError("a topic may not have a control character", offset: offset)
             }
             switch byte {
-            case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "*"):
-                throw TopicError(
-                    reason: "a topic may not have the character \(Character(Unicode.Scalar(byte)))", offset: offset)
-            case UInt8(ascii: "{"), UInt8(ascii: "}"):
-                if !pattern {
-                    throw TopicError(
-                        reason: "a topic may not have the character \(Character(Unicode.Scalar(byte)))", offset: offset)
-                }
+            case UInt8(ascii: "{") where pattern, UInt8(ascii: "}") where pattern: break
+            case UInt8(ascii: "'"), UInt8(ascii: "\\"), UInt8(ascii: "*"), UInt8(ascii: "{"), UInt8(ascii: "}"):
+                let character = Character(Unicode.Scalar(byte))
+                throw TopicError("a topic may not have the character \(character)", offset: offset)
             default: break
             }
             let isLast = offset == bytes.count - 1
             guard (byte == UInt8(ascii: "/") && offset > 0) || isLast else { continue }
             let end = byte == UInt8(ascii: "/") ? offset : offset + 1
             if end <= start {
-                let trailing = isLast && offset > 0
-                throw TopicError(
-                    reason: bytes.count == 1
-                        ? "'/' alone names every topic, not one"
-                        : trailing ? "the topic ends with '/'" : "a segment is empty",
-                    offset: offset)
+                let reason = isLast && offset > 0 ? "the topic ends with '/'" : "a segment is empty"
+                throw TopicError(bytes.count == 1 ? "'/' alone names every topic, not one" : reason, offset: offset)
             }
             if isLast && byte == UInt8(ascii: "/") {
-                throw TopicError(reason: "the topic ends with '/'", offset: offset)
+                throw TopicError("the topic ends with '/'", offset: offset)
             }
             if end - start > maximumSegmentBytes {
                 throw TopicError(
-                    reason: "a segment has \(end - start) bytes, \(maximumSegmentBytes) are allowed", offset: start)
+                    "a segment has \(end - start) bytes, \(maximumSegmentBytes) are allowed", offset: start)
             }
             segments += 1
             if segments > maximumSegments {
-                throw TopicError(reason: "the topic has more than \(maximumSegments) segments", offset: start)
+                throw TopicError("the topic has more than \(maximumSegments) segments", offset: start)
             }
             start = end + 1
         }

@@ -33,7 +33,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
                 guard allowsBelow, text.utf8.dropFirst(error.offset).first == UInt8(ascii: "*") else { throw error }
                 let start = text.utf8.prefix(error.offset).lastIndex(of: UInt8(ascii: "/")) ?? text.startIndex
                 throw TopicError(
-                    reason: "'*' does not stand for a segment" + Self.advice(at: Substring(text.utf8[..<start])),
+                    "'*' does not stand for a segment" + Self.advice(at: Substring(text.utf8[..<start])),
                     offset: error.offset)
             }
         }
@@ -49,14 +49,13 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
             let name = String(part.dropFirst().dropLast())
             guard part.first == "{", part.last == "}", name.isCaptureName else {
                 throw TopicError(
-                    reason:
-                        "'\(part)' is not a capture: a capture is a whole segment such as {id}, "
+                    "'\(part)' is not a capture: a capture is a whole segment such as {id}, "
                         + "of letters, digits and _"
                         + (allowsBelow ? Self.advice(at: Substring(text.utf8.prefix(offset - 1))) : ""),
                     offset: offset)
             }
             guard names.insert(name).inserted else {
-                throw TopicError(reason: "the capture {\(name)} is there twice", offset: offset)
+                throw TopicError("the capture {\(name)} is there twice", offset: offset)
             }
             segments.append(.capture(name))
         }

@@ -1,7 +1,7 @@
 import NotifyText
 
 /// All topics at or below a topic, or all topics (`/`): what a screen, a topic claim or a mute covers.
-public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
+public struct TopicPrefix: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The topic; empty for all topics.
     let text: String
 
@@ -19,6 +19,11 @@ public struct TopicPrefix: Hashable, Sendable, CustomStringConvertible {
     public var description: String { text.isEmpty ? "/" : text }
 
     public static func == (left: TopicPrefix, right: TopicPrefix) -> Bool { left.text.hasBytes(of: right.text) }
+
+    /// The order of their bytes.
+    public static func < (left: TopicPrefix, right: TopicPrefix) -> Bool {
+        left.text.utf8.lexicographicallyPrecedes(right.text.utf8)
+    }
 
     public func hash(into hasher: inout Hasher) { text.hashBytes(into: &hasher) }
 
