@@ -24,8 +24,15 @@ struct CatalogTests {
         }
     }
 
-    @Test func everyRecordHasAnEntryAndEveryEntryARecord() {
-        #expect(entries.map(\.id).sorted() == MessageID.allCases.map(\.rawValue).sorted())
+    /// Those that the daemon logs.
+    private static func messageIDs() throws -> [String] {
+        try Project.text("Sources/Daemon/NotifyDaemon/MessageID.swift").matches(of: /"([0-9a-f]{32})"/).map {
+            String($0.1)
+        }
+    }
+
+    @Test func everyRecordHasAnEntryAndEveryEntryARecord() throws {
+        #expect(try entries.map(\.id).sorted() == Self.messageIDs().sorted())
     }
 
     @Test func everyEntrySaysWhatItMeansAndWhereToReadOn() {
@@ -66,6 +73,7 @@ struct CatalogTests {
             ["-e", "-c", script, "sh", folder.path, Project.path("systemd/notifyd.catalog")],
             environment: ChildProcess.currentEnvironment, capturing: [1])
         #expect(await process.waitForExit() == .code(0))
-        #expect(await process.allLines(of: 1)?.count == MessageID.allCases.count)
+        let lines = await process.allLines(of: 1)
+        #expect(try lines?.count == Self.messageIDs().count)
     }
 }

@@ -21,24 +21,30 @@ struct ContributingTests {
         }
     }
 
-    /// The table of the path of a push: a row names a file, whose path is at the end of the page, and functions in it.
+    /// The tables of the path of a push: a row names a file, whose path is at the end of the page, and functions in it.
+    /// A sentence before each table says how many they are.
     @Test func thePathOfAPushIsThatOfTheCode() throws {
         let text = try Project.text("CONTRIBUTING.md")
-        var files: Set<Substring> = []
-        var functions = 0
         let paths = Dictionary(
-            text.matches(of: /(?m)^\[(.+)\]: (.+)$/).map { ($0.1, $0.2) }, uniquingKeysWith: { first, _ in first })
-        for row in text.matches(of: /(?m)^\| \[([^\]]+\.swift)\] \| ([^|]+) \|/) {
-            let path = try #require(paths[row.1], "there is no path of \(row.1)")
-            files.insert(path)
-            let source = try Project.text(String(path))
-            for name in row.2.matches(of: /`(\w+)`/).map(\.1) {
-                functions += 1
-                let isThere = ["func \(name)(", "func \(name)<", "let \(name):"].contains { source.contains($0) }
-                #expect(isThere || name == "init" && source.contains("init("), "\(row.1) has no function \(name)")
+            text.matches(of: /(?m)^\[(.+)\]: (.+)$/).map { ($0.1, $0.2) }, uniquingKeysWith: { _, last in last })
+        let tables = text.matches(of: /(\d+) functions in (\d+) files[^|]*((?:\|[^\n]*\n)+)/)
+        #expect(tables.count == 2)
+        for table in tables {
+            var files: Set<Substring> = []
+            var functions = 0
+            for row in table.3.matches(of: /(?m)^\| \[([^\]]+\.swift)\] \| ([^|]+) \|/) {
+                let path = try #require(paths[row.1], "there is no path of \(row.1)")
+                files.insert(path)
+                let source = try Project.text(String(path))
+                for name in row.2.matches(of: /`(\w+)`/).map(\.1) {
+                    functions += 1
+                    let isThere = ["func \(name)(", "func \(name)<", "let \(name):"].contains { source.contains($0) }
+                    #expect(isThere || name == "init" && source.contains("init("), "\(row.1) has no function \(name)")
+                }
             }
+            #expect(Int(table.1) == functions)
+            #expect(Int(table.2) == files.count)
         }
-        #expect(text.contains("\(functions) functions in \(files.count) files"))
     }
 
     /// The table of the places of an event: its last column names functions.

@@ -178,7 +178,7 @@ import Watching
     }
 
     @Test func everyErrorIsExplained() throws {
-        let names = try Project.text("Sources/Daemon/NotifyDaemon/Bus/BusCodec.swift")
+        let names = try Project.text("Sources/Daemon/NotifyDaemon/Bus/RouterInterface.swift")
             .matches(of: /self\.init\(own: "(\w+)"/).map { String($0.1) }
         let explained = try ManualPage("docs/org.notifyd.Router1.5").items.filter { $0.macro == "Er" }.map(\.text)
         #expect(explained.sorted() == names.sorted())

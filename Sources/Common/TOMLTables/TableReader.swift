@@ -89,10 +89,9 @@ public struct TableReader {
     /// One of the raw values of a type.
     public mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type) -> Word?
     where Word.RawValue == String {
-        let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-        guard let (text, _) = value(key, words, \.string) else { return nil }
+        guard let (text, _) = value(key, Word.quoted, \.string) else { return nil }
         guard let word = Word(rawValue: text) else {
-            note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is one of \(words)")
+            note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is one of \(Word.quoted)")
             return nil
         }
         return word
@@ -260,4 +259,9 @@ public struct TableReader {
     public func note(_ key: String, _ reason: @autoclosure () -> String) {
         source.note(at: table[key]?.offset ?? table.offset, reason())
     }
+}
+
+extension CaseIterable where Self: RawRepresentable, RawValue == String {
+    /// All of them, for errors: `"mon", "tue"`.
+    package static var quoted: String { allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ") }
 }

@@ -39,7 +39,7 @@ extension Daemon {
         if let event = router.event(id) { return (event.topic, event.sender) }
         if let event = storage.pendingEvent(id) { return (event.topic, event.sender) }
         guard storage.isReadable else { return nil }
-        let event = try storage.read { journal throws(JournalError) in try journal.event(id) }
+        let event = try storage.read { try $0.event(id) }
         return event.map { ($0.topic, $0.sender) }
     }
 
@@ -81,7 +81,7 @@ extension Daemon {
         let clock = clock
         storage.journal?.advance(to: clock.reading)
         var restoration = try restoredValues()
-        try storage.read { journal throws(JournalError) in
+        try storage.read { journal in
             let quiet = try journal.quiet()
             restoration.quiet = quiet.filter { $0.cause != .schedule }.map {
                 (topic: $0.topic, cause: $0.cause, left: $0.end.map { clock.left($0) })
@@ -116,7 +116,7 @@ extension Daemon {
     func restoredValues() throws(Refusal) -> Restoration {
         let clock = clock
         var restoration = Restoration()
-        try storage.read { journal throws(JournalError) in
+        try storage.read { journal in
             restoration.values = try journal.values(.all).map {
                 let version = ValueVersion(published: $0.published, id: $0.id, origin: $0.origin)
                 return Restoration.Remembered(
@@ -146,7 +146,7 @@ extension Daemon {
     /// The banner of a shown event, without its events, if it may still be up.
     private func bannerStillUp(_ id: EventID, _ decision: StoredDecision) throws(Refusal) -> ColdEvent.State {
         guard let first = decision.shownWith else { return .shown(nil, isShared: false) }
-        return try storage.read { journal throws(JournalError) in
+        return try storage.read { journal in
             guard let banner = try journal.banner(startingWith: first), banner.server == server.identity,
                 !storage.hasUnwrittenEnd(of: banner.number)
             else { return .shown(nil, isShared: false) }
@@ -163,7 +163,7 @@ extension Daemon: EventReader {
     func event(_ id: EventID) throws(Refusal) -> ColdEvent? {
         // Without the journal the event is unknown. It may be undecided, and its claim must not be lost.
         guard storage.isReadable else { throw storage.unreadable }
-        let stored = try storage.read { journal throws(JournalError) in try journal.event(id) }
+        let stored = try storage.read { try $0.event(id) }
         guard let event = stored ?? storage.pendingEvent(id) else { throw .noEvent(id) }
         return try cold(storage.current(event))
     }
@@ -179,7 +179,7 @@ extension Daemon: EventReader {
             return try bannerStillUp(stored.id, decision)
         case .muted where !decision.isRead, .expired where !decision.isRead: return .unseen(decision.outcome)
         case .silent where storage.isWritable:
-            let isRead = try storage.read { journal throws(JournalError) in try journal.isMarkedRead(stored.id) }
+            let isRead = try storage.read { try $0.isMarkedRead(stored.id) }
             return isRead ? .decided(.silent, isRead: decision.isRead) : .unseen(.silent)
         case .claimed, .retracted, .dismissed, .silent, .muted, .expired, .withdrawn, .replaced:
             return .decided(decision.outcome, isRead: decision.isRead)
@@ -189,7 +189,7 @@ extension Daemon: EventReader {
     /// The journal takes care of muted and expired events.
     func event(replacedBy key: CollapseKey) throws(Refusal) -> ColdEvent? {
         guard storage.isWritable,
-            var earlier = try storage.read({ journal throws(JournalError) in try journal.replaceable(key) })
+            var earlier = try storage.read({ try $0.replaceable(key) })
         else { return nil }
         if let decision = storage.pendingDecision(of: earlier.id) {
             guard decision.outcome == .shown else { return nil }
@@ -199,11 +199,11 @@ extension Daemon: EventReader {
     }
 
     func event(named origin: Origin) throws(Refusal) -> EventID? {
-        try storage.read { journal throws(JournalError) in try journal.event(named: origin) }
+        try storage.read { try $0.event(named: origin) }
     }
 
     func undecided(_ topic: TopicPrefix) throws(Refusal) -> Restoration {
-        restoration(of: try storage.read { journal throws(JournalError) in try journal.undecided(topic) })
+        restoration(of: try storage.read { try $0.undecided(topic) })
     }
 
     func banners() throws(Refusal) -> Restoration {
@@ -219,8 +219,6 @@ extension Daemon: EventReader {
     func permits(_ claim: NamedClaim, at topic: Topic) -> Bool {
         guard !policy.rules.isEmpty else { return true }
         let request = AccessRequest(permission: .claim, scope: .topic(topic))
-        guard let rule = policy.denyingRule(for: request, to: Caller(claim.identity)) else { return true }
-        recordDenial(of: request, to: claim.claimant, by: rule)
-        return false
+        return denyingRule(for: request, to: Caller(claim.identity), claim.claimant) == nil
     }
 }

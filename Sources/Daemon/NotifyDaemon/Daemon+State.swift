@@ -25,17 +25,17 @@ extension Daemon {
     /// - Returns: the tables that are to be written.
     func recordTables() -> Tables {
         guard !news.unwritten.isEmpty, isRestored, storage.isWritable else { return [] }
-        let (tables, clock, records) = (news.unwritten, clock, RecordBuilder(server: nil))
+        let (tables, records) = (news.unwritten, RecordBuilder(server: nil, clock: clock))
         news.unwritten = []
         if tables.contains(.quiet) {
-            storage.append(records.record(router.quiet, lifted: router.liftedSchedules, clock))
+            storage.append(records.record(router.quiet, lifted: router.liftedSchedules))
         }
-        if tables.contains(.snoozes) { storage.append(records.record(router.snoozed, clock)) }
+        if tables.contains(.snoozes) { storage.append(records.record(router.snoozed)) }
         if tables.contains(.digests) { storage.append(.digestsReplaced(router.owedDigests)) }
         // There may be many, so usually only what has changed is written.
         if tables.contains(.awaited) {
             storage.append(.allAwaitedGone)
-            for awaited in router.awaitedClaims { storage.append(.awaited(records.stored(awaited, clock))) }
+            for awaited in router.awaitedClaims { storage.append(.awaited(records.stored(awaited))) }
         }
         return tables
     }

@@ -43,9 +43,12 @@ extension Daemon {
 
     func log(_ name: String, _ caller: Caller) { logger.record(.caller, ["sender": "\(name)", "caller": "\(caller)"]) }
 
-    func recordDenial(of request: AccessRequest, to caller: String, by rule: PolicyRule) {
+    /// The rule that denies a request of a caller, which is counted and logged.
+    func denyingRule(for request: AccessRequest, to caller: Caller, _ name: String) -> PolicyRule? {
+        guard let rule = policy.denyingRule(for: request, to: caller) else { return nil }
         denials += 1
-        logger.record(.denied, ["sender": "\(caller)", "deed": "\(request)", "rule": "\(rule)"])
+        logger.record(.denied, ["sender": "\(name)", "deed": "\(request)", "rule": "\(rule)"])
+        return rule
     }
 
     func log(_ id: EventID, _ topic: Topic, _ resolution: Resolution) {

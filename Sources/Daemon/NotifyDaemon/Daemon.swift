@@ -171,7 +171,7 @@ final class Daemon {
     private func perform(_ effects: [Effect], at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
-        let records = RecordBuilder(server: server.holder)
+        let records = RecordBuilder(server: server.holder, clock: clock)
         // An event is in one transaction with the ends of those whose place it takes.
         lazy var takesPlace = effects.contains { effect in
             if case .resolve(_, _, let resolution) = effect { resolution.successor != nil } else { false }
@@ -181,12 +181,10 @@ final class Daemon {
             case .announce(let event, let announcement):
                 // A replayed event is in the journal already.
                 if !announcement.isReplayed {
-                    storage.append(
-                        .accepted(
-                            records.stored(
-                                event, window: announcement.window, accepted: clock.wall,
-                                expires: announcement.expires, clock)))
-                    if let silence = announcement.silence { storage.append(records.record(event.id, silence, clock)) }
+                    let stored = records.stored(
+                        event, window: announcement.window, accepted: clock.wall, expires: announcement.expires)
+                    storage.append(.accepted(stored))
+                    if let silence = announcement.silence { storage.append(records.record(event.id, silence)) }
                     // A digest and what is owed after it are in one transaction, so that no event is counted twice.
                     if isRestored, event.id == router.unstoredDigest {
                         storage.append(.digestsReplaced(router.owedDigests))
@@ -196,7 +194,7 @@ final class Daemon {
                 log(event)
             case .resolve(let id, let topic, let resolution):
                 let program = program(of: resolution.claimant, claiming: id)
-                storage.append(records.record(id, resolution, by: program, clock))
+                storage.append(records.record(id, resolution, by: program))
                 if storage.isTurnLong, !takesPlace { storage.commitPending() }
                 // Where its successor is refused, a replaced event keeps its place.
                 let needed = resolution.successor ?? id
@@ -206,9 +204,9 @@ final class Daemon {
                 storage.append(.read(id, by: claimant, at: clock.wall, from: place))
                 jobs.marks.count()
             case .awaited(let origin, let claim):
-                storage.append(claim.map { .awaited(records.stored($0, clock)) } ?? .awaitedGone(origin))
+                storage.append(claim.map { .awaited(records.stored($0)) } ?? .awaitedGone(origin))
             case .remove(let removal, let version, let isNews):
-                storage.append(records.record(removal, leaving: version, clock))
+                storage.append(records.record(removal, leaving: version))
                 // A value that was over when it came replaces nothing if it is refused.
                 let needed = removal.cause == .replaced ? version?.id : nil
                 if isNews {
@@ -339,40 +337,106 @@ final class Daemon {
     }
 }
 
-/// `Press`: a button without a banner. Its command runs and it is announced, as for the button of a banner; then the
-/// caller claims the event. The command is started first, so that a press whose command cannot be started changes
-/// nothing.
-extension Daemon {
-    func press(_ action: String, of id: EventID, by caller: String, for call: RetainedMessage) throws(Refusal) {
-        endTurnIfTooLong()
-        let event = try pressable(id)
-        let appearance = event.appearance
-        guard appearance.actions.contains(where: { $0.key.bytes == action.bytes }) else {
-            let keys = appearance.actions.map { "'\($0.key)'" }.joined(separator: ", ")
-            throw .invalidEvent(
-                "event \(id) has no button '\(action.quotable)'; "
-                    + (keys.isEmpty ? "it has no buttons" : "its buttons are \(keys)"))
-        }
-        // As with a banner, a resident event is still there afterwards.
-        let isResident = appearance.resident == true
-        // The event may have been published in this turn, and its command has to find it in the journal.
-        endTurn()
-        if let refusal = host.run(action, of: event, token: nil) { throw refusal }
-        sendAfterCommit(.reply(.done, to: call))
-        announce(action, of: event)
-        if !isResident { handle(.claimed(id, by: caller, pressing: action)) }
+/// Makes records of what the router has decided at a moment.
+struct RecordBuilder {
+    /// The unique name of the notification server, which its banner numbers belong to.
+    let server: String?
+    let clock: WallClock
+
+    /// An undecided event as it was stored when it was accepted. A snoozed one counts as shown.
+    func stored(_ open: Router.Undecided) -> StoredEvent {
+        var event = stored(
+            open.event, window: open.window, accepted: clock.moment(open.accepted), expires: open.expires)
+        // Another event may be the topic's value by now.
+        event.retained = open.isValue
+        if open.isSnoozed { event.decision = StoredDecision(outcome: .shown, resolved: event.accepted) }
+        return event
     }
 
-    /// An unread event. Nobody presses a button of one that was claimed, closed or taken back.
-    private func pressable(_ id: EventID) throws(Refusal) -> Event {
-        if let event = router.event(id) { return event }
-        endTurn()
-        let stored = try storage.read { journal throws(JournalError) in try journal.event(id) }
-        guard let stored = stored.map(storage.current) else { throw .noEvent(id) }
-        guard stored.isUnread else {
-            let outcome = stored.decision?.outcome.rawValue ?? "undecided"
-            throw .notClaimant("event \(id) is \(outcome) and read; a button can be pressed while its event is unread")
+    func stored(_ event: Event, window: Duration?, accepted: Int64, expires: Uptime) -> StoredEvent {
+        StoredEvent(
+            id: event.id, topic: event.topic, title: event.title, body: event.body, fields: event.fields,
+            published: event.published, sender: event.sender, origin: event.origin, urgency: event.urgency,
+            collapse: event.collapse?.text, retained: event.retained, appearance: event.appearanceOptions,
+            route: event.route.name, key: event.key.description, window: window?.microseconds ?? 0, accepted: accepted,
+            expires: clock.expiry(expires))
+    }
+
+    func record(_ id: EventID, _ silence: Silence) -> Record {
+        var decision = StoredDecision(outcome: .silent, resolved: clock.wall)
+        decision.cause = silence.rawValue
+        return .decided(id, decision)
+    }
+
+    func record(_ removal: ValueRemoval, leaving version: ValueVersion?) -> Record {
+        let stored = StoredRemoval(
+            id: removal.id, topic: removal.topic, origin: removal.origin, published: removal.published,
+            removed: clock.wall, cause: removal.cause)
+        return .removed(stored, leaving: version)
+    }
+
+    /// - Parameter identity: the notification server and the bus that it is on.
+    func record(_ banner: BannerID, first: EventID, isSummary: Bool, at identity: String?) -> Record? {
+        identity.map {
+            .bannerUp(StoredBanner(number: banner.rawValue, server: $0, first: first, isSummary: isSummary))
         }
-        return routed(stored)
+    }
+
+    func record(_ id: EventID, _ resolution: Resolution, by program: String?) -> Record {
+        var decision = StoredDecision(outcome: resolution.outcome, resolved: clock.wall)
+        decision.opened = resolution.opened.map { clock.moment($0) }
+        decision.deadline = resolution.deadline.map { clock.moment($0) }
+        decision.claimant = resolution.claimant
+        decision.latency = resolution.latency?.microseconds
+        decision.form = resolution.form
+        decision.isReplayed = resolution.isReplayed
+        decision.isOfEarlierBoot = resolution.isOfEarlierBoot
+        decision.banner = resolution.banner?.rawValue
+        decision.server = resolution.banner == nil ? nil : server
+        decision.shownWith = resolution.shownWith
+        decision.count = resolution.count
+        decision.lateness = resolution.lateness?.microseconds
+        decision.delay = resolution.delay
+        decision.verdict = verdict(resolution)
+        decision.successor = resolution.successor
+        let quiet = resolution.quiet.map { MuteCause($0, digest: resolution.digest, clock).description }
+        if resolution.outcome == .muted { decision.cause = quiet } else { decision.brokenThrough = quiet }
+        decision.action = resolution.action
+        decision.program = program
+        decision.place = resolution.place
+        return .decided(id, decision)
+    }
+
+    /// The verdict of the claim that decided an event.
+    private func verdict(_ resolution: Resolution) -> Verdict? {
+        switch resolution.outcome {
+        case .claimed: .suppressed
+        case .retracted: resolution.verdict == .recorded ? .recorded : .retracted
+        case .dismissed, .withdrawn: resolution.verdict
+        case .shown, .silent, .muted, .expired, .replaced: nil
+        }
+    }
+
+    /// - Parameter quiet: the schedules in it are not stored, because the configuration has them, nor what the desktop
+    ///   says.
+    func record(_ quiet: [Quiet], lifted: [ActiveSchedule.Period]) -> Record {
+        .quietReplaced(
+            quiet.filter { $0.cause == .paused || $0.cause == .muted }.map { quiet in
+                StoredQuiet(topic: quiet.topic, cause: quiet.cause, end: quiet.ends.map { end($0) })
+            }
+                + lifted.map { StoredQuiet(topic: $0.topic, cause: .schedule, end: nil, began: $0.began) })
+    }
+
+    func record(_ snoozed: [Router.Snoozed]) -> Record {
+        .snoozesReplaced(snoozed.map { StoredSnooze(event: $0.id, end: end($0.due)) })
+    }
+
+    func stored(_ awaited: AwaitedClaim) -> StoredAwaited {
+        StoredAwaited(awaited.claim, end: end(awaited.expires))
+    }
+
+    private func end(_ moment: Uptime) -> StoredQuiet.End {
+        StoredQuiet.End(
+            moment: clock.expiry(moment), left: moment.microseconds - clock.now.uptime.microseconds)
     }
 }

@@ -76,6 +76,10 @@ struct WallClock {
 
     func moment(_ uptime: Uptime) -> Int64 { wall + uptime.microseconds - now.uptime.microseconds }
 
+    func expiry(_ uptime: Uptime) -> Expiry {
+        Expiry(wall: moment(uptime), uptime: uptime.microseconds, boot: boot)
+    }
+
     var reading: ClockReading { ClockReading(wall: wall, uptime: now.uptime.microseconds, boot: boot) }
 
     /// How long ago a stored event was accepted, by a clock that cannot be set; `nil` for events of an earlier boot.

@@ -32,15 +32,14 @@ final class Runtime {
         (self.options, self.bus, self.link, self.logger) = (options, bus, link, logger)
         self.logger.logLevel = options.logLevel ?? configuration.logLevel
         let limits = Limits()
-        let codec = BusCodec(bus: bus, limits: limits)
-        host = try SystemHost(codec: codec, logger: self.logger)
+        host = try SystemHost(bus: bus, logger: self.logger)
         try ServiceManager.attach(to: host.loop)
         let state = options.state.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().state
         daemon = Daemon(
             configuration: configuration, limits: limits,
             storage: Storage(disk: StateDirectory(state, limits: limits), logger: self.logger), link: link, host: host,
             logger: self.logger)
-        interface = RouterInterface(daemon: daemon, host: host, codec: codec)
+        interface = RouterInterface(daemon: daemon, host: host)
         host.reports.receive = { [self] in receive($0) }
         host.callers.onIdentification = { [daemon] in daemon.log($0, $1) }
         host.programs.onAnswer = { [daemon, interface] name, program, hasLeft in

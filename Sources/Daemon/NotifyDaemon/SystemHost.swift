@@ -34,9 +34,8 @@ final class SystemHost: Host {
     let programs: ProgramDirectory
     let actions: ActionRunner
     let session: SessionWatch?
-    private let codec: BusCodec
-    private var bus: BusConnection { codec.bus }
-    private let logger: Logger
+    let bus: BusConnection
+    let logger: Logger
     private let integrityChecker: IntegrityChecker
     private let endOfTurn: EventSource
     private let windowTimer: EventSource
@@ -49,9 +48,9 @@ final class SystemHost: Host {
     /// Only where there are schedules.
     private var zoneChanges: EventSource?
 
-    init(codec: BusCodec, logger: Logger) throws(SystemdError) {
-        let (loop, reports, bus) = (try EventLoop(), Reports(), codec.bus)
-        (self.loop, self.reports, self.codec, self.logger) = (loop, reports, codec, logger)
+    init(bus: BusConnection, logger: Logger) throws(SystemdError) {
+        let (loop, reports) = (try EventLoop(), Reports())
+        (self.loop, self.reports, self.bus, self.logger) = (loop, reports, bus, logger)
         endOfTurn = try loop.deferred { reports.receive(.turnIsOver) }
         windowTimer = try loop.timer(.monotonic) { reports.receive(.windowsAreDue) }
         lifetimeTimer = try loop.timer(.boottime) { reports.receive(.windowsAreDue) }
@@ -75,7 +74,7 @@ final class SystemHost: Host {
 
     var wall: Int64 { Clock.realtime() }
 
-    private func moment(_ uptime: Uptime) -> Int64 { wall + uptime.microseconds - Clock.boottime() }
+    func moment(_ uptime: Uptime) -> Int64 { wall + uptime.microseconds - Clock.boottime() }
 
     /// random(4)
     private static func readBoot() -> String {
@@ -144,25 +143,6 @@ final class SystemHost: Host {
     var calendar: LocalCalendar { .system }
 
     // MARK: Messages
-
-    func send(_ message: Outgoing) {
-        do throws(SystemdError) {
-            switch message {
-            case .reply(let reply, let call): try bus.send(codec.reply(reply, to: call.message))
-            case .error(let refusal, let call): try bus.send(codec.error(refusal, to: call.message))
-            case .encoded(let reply):
-                try bus.send(reply.message, bytes: reply.bytes)
-                reports.receive(.replyHasLeft(bytes: reply.bytes, to: reply.message.destination))
-            case .signal(let signal):
-                let message = codec.signal(signal, clock: moment, program: programs.program)
-                try bus.send(message, bytes: signal.bytes)
-            case .propertiesChanged(let properties):
-                bus.propertiesChanged(path: BusCodec.path, interface: BusCodec.interface, properties.map(\.rawValue))
-            }
-        } catch {
-            logger.record(.messageNotSent, ["error": "\(error)"])
-        }
-    }
 
     var queuedMessages: UInt64 { UInt64(bus.queuedMessages) }
     var queuedBytes: Int { bus.queuedBytes }

@@ -58,9 +58,7 @@ extension Simulation {
         case .read:
             daemon.endTurn()
             guard !life.isOver else { return }
-            let history = try? daemon.storage.read { store throws(JournalError) in
-                try store.history(.all, after: EventID(0), limit: .max)
-            }
+            let history = try? daemon.storage.read { try $0.history(.all, after: EventID(0), limit: .max) }
             if let history { witness.read(history.map(\.id)) }
             follow()
         }

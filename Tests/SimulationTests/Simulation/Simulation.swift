@@ -397,9 +397,7 @@ final class Simulation {
         guard let daemon, daemon.storage.degradation.isEmpty, !life.isOver else { return }
         var position: Journal.ChangePosition? = Journal.ChangePosition(after: witness.follower.cursor)
         while let start = position {
-            let page = try? daemon.storage.read { store throws(JournalError) in
-                try store.changes(after: start, limit: recoveryPortion, bytes: .max)
-            }
+            let page = try? daemon.storage.read { try $0.changes(after: start, limit: recoveryPortion, bytes: .max) }
             guard let page else { return }
             for change in page.changes { witness.followed(change) }
             position = page.position

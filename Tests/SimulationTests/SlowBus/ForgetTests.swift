@@ -136,7 +136,9 @@ struct ForgetTests {
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
         let queue = ForgetQueue()
         func job(_ caller: String) -> ForgetJob {
-            ForgetJob(.all, upTo: EventID(1), by: caller, call: MadeUpCalls().make())
+            ForgetJob(
+                topic: .all, upTo: EventID(1), owner: caller, call: MadeUpCalls().make(),
+                position: Journal.UnreadPosition(before: .all))
         }
         for _ in 0..<ForgetQueue.limitPerProgram { try queue.add(job(":1.1")) }
         #expect(throws: Refusal.self) { try queue.add(job(":1.1")) }

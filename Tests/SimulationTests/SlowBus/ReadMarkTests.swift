@@ -1,3 +1,4 @@
+import Journal
 import Routing
 import Testing
 
@@ -59,7 +60,9 @@ struct ReadMarkTests {
     @Test func oneConnectionDoesNotTakeAllTheRoom() throws {
         let marks = ReadMarks()
         func mark(_ claimant: String) -> MarkReadJob {
-            MarkReadJob(.all, upTo: EventID(1), by: claimant, as: .topic, owner: claimant, call: nil, count: 0)
+            MarkReadJob(
+                topic: .all, upTo: EventID(1), claimant: claimant, form: .topic, owner: claimant, call: nil, count: 0,
+                position: Journal.UnreadPosition(before: .all))
         }
         for _ in 0..<ReadMarks.limitPerProgram {
             try marks.requireRoom(for: ":1.1")

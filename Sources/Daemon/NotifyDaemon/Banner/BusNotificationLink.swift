@@ -1,4 +1,3 @@
-import DequeModule
 import Routing
 import Systemd
 
@@ -49,29 +48,28 @@ final class BusNotificationLink: NotificationLink {
         server.ownerIs(owner)
     }
 
-    /// Subscribes to the signals about banners.
+    /// Subscribes to the signals about banners. Each begins with the number of the banner.
     private func watchSignals(_ server: NotificationServer, from sender: ExpectedSender) throws(SystemdError) {
-        try watchSignals("NotificationClosed", from: sender) { message in
-            guard let id: UInt32 = try? message.readNumber("u"), let reason: UInt32 = try? message.readNumber("u")
-            else { return }
-            server.receive(.closed(reason: reason), about: BannerID(id), says: message.sender)
-        }
-        try watchSignals("ActivationToken", from: sender) { message in
-            guard let id: UInt32 = try? message.readNumber("u"), let token = try? message.readString() else { return }
-            server.receive(.token(token), about: BannerID(id), says: message.sender)
-        }
-        try watchSignals("ActionInvoked", from: sender) { message in
-            guard let id: UInt32 = try? message.readNumber("u"), let key = try? message.readString() else { return }
-            server.receive(.pressed(key), about: BannerID(id), says: message.sender)
+        for member in ["NotificationClosed", "ActivationToken", "ActionInvoked"] {
+            let rule = "path='\(Self.path)',interface='\(Self.interface)',member='\(member)'"
+            slots.append(
+                try connection.match(signal: rule, from: sender) { message in
+                    guard let id: UInt32 = try? message.readNumber("u"),
+                        let signal = try? Self.read(member, message)
+                    else { return }
+                    server.receive(signal, about: BannerID(id), says: message.sender)
+                })
         }
     }
 
-    private func watchSignals(
-        _ signal: String, from sender: ExpectedSender, _ action: @escaping (borrowing BusMessage) -> Void
-    ) throws(SystemdError) {
-        slots.append(
-            try connection.match(
-                signal: "path='\(Self.path)',interface='\(Self.interface)',member='\(signal)'", from: sender, action))
+    private static func read(
+        _ member: String, _ message: borrowing BusMessage
+    ) throws(SystemdError) -> BannerCalls.Signal {
+        switch member {
+        case "NotificationClosed": .closed(reason: try message.readNumber("u"))
+        case "ActivationToken": .token(try message.readString())
+        default: .pressed(try message.readString())
+        }
     }
 
     // MARK: What it is asked for
@@ -166,11 +164,8 @@ final class BusNotificationLink: NotificationLink {
     func watchOldBanners(of server: String, _ answer: @escaping (String?) -> Void) {
         connection.call(call("GetServerInformation", to: server), timeout: Self.timeout) { [self] message in
             guard message.failure == nil, (try? message.readString()) == Self.shell.server else { return answer(nil) }
-            let question = connection.methodCall(
-                to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
-                member: "GetNameOwner")
-            question.append(Self.shell.name)
-            connection.call(question, timeout: Self.timeout) { [self] message in
+            connection.call(connection.busCall("GetNameOwner", about: Self.shell.name), timeout: Self.timeout) {
+                [self] message in
                 answer(message.failure == nil ? (try? message.readString()).flatMap(watchShell) : nil)
             }
         }
@@ -210,66 +205,5 @@ extension String {
             let digits = String(byte, radix: 16, uppercase: true)
             return "%" + (digits.count == 1 ? "0" : "") + digits
         }.joined()
-    }
-}
-
-/// What a notification server says about banners whose numbers are not known yet.
-///
-/// A user may close a banner, or press its button, before the server has answered the call that shows it. While a call
-/// is under way, such signals are kept, and they count if an answer names their number. Others are about banners of
-/// other programs.
-struct EarlySignals {
-    enum Signal: Equatable {
-        case token(String)
-        case pressed(String)
-        case closed(reason: UInt32)
-    }
-
-    /// Signals that are kept; the oldest are dropped.
-    static let limit = 64
-    /// Bytes of a key or a token that is kept.
-    static let textLimit = 1024
-
-    private var calls: Set<BannerCall> = []
-    private var signals = Deque<(banner: BannerID, signal: Signal)>()
-
-    mutating func callBegan(_ call: BannerCall) { calls.insert(call) }
-
-    /// - Parameter banner: the number in the answer.
-    /// - Returns: the signals about it, oldest first.
-    mutating func callEnded(_ call: BannerCall, banner: BannerID?) -> [Signal] {
-        calls.remove(call)
-        let found = signals.filter { $0.banner == banner }.map(\.signal)
-        signals.removeAll { calls.isEmpty || $0.banner == banner }
-        return found
-    }
-
-    mutating func keep(_ signal: Signal, about banner: BannerID) {
-        guard !calls.isEmpty else { return }
-        switch signal {
-        case .token(let text), .pressed(let text): guard text.utf8.count <= Self.textLimit else { return }
-        case .closed: break
-        }
-        if signals.count == Self.limit { signals.removeFirst() }
-        signals.append((banner, signal))
-    }
-}
-
-/// Since when a notification server has not answered calls that show a banner.
-struct UnansweredCalls {
-    private var calls: Set<BannerCall> = []
-    var isEmpty: Bool { calls.isEmpty }
-    /// When the oldest call since the last answer was made; `nil` if all are answered.
-    private(set) var since: Instant?
-
-    mutating func callBegan(_ call: BannerCall, at now: Instant) {
-        calls.insert(call)
-        since = since ?? now
-    }
-
-    /// A call that has timed out stays unanswered until the server answers another one.
-    mutating func callEnded(_ call: BannerCall, isAnswered: Bool, at now: Instant) {
-        calls.remove(call)
-        if isAnswered { since = calls.isEmpty ? nil : now }
     }
 }

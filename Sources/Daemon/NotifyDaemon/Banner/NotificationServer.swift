@@ -1,3 +1,4 @@
+import DequeModule
 import Logging
 import Routing
 import Systemd
@@ -57,8 +58,7 @@ final class NotificationServer {
     private var shell: String?
     /// The activation token for an application; it comes just before the signal `ActionInvoked`.
     private var activation: (banner: BannerID, token: String)?
-    private var earlySignals = EarlySignals()
-    private var unanswered = UnansweredCalls()
+    private var calls = BannerCalls()
     /// Failed attempts to start a server.
     private(set) var startFailures: UInt64 = 0
     /// What the log says once of a server.
@@ -90,8 +90,7 @@ final class NotificationServer {
             let wasKnown = owner != nil
             owner = nil
             activation = nil
-            earlySignals = EarlySignals()
-            unanswered = UnansweredCalls()
+            calls = BannerCalls()
             callsEnded()
             queued = []
             inherited = []
@@ -106,7 +105,6 @@ final class NotificationServer {
         guard let candidate else { return }
         logged = []
         isSilent = false
-        unanswered = UnansweredCalls()
         onInput(.server(.found))
         link.askForCapabilities(of: candidate, within: Self.timeout) { [weak self] answer in
             guard let self, self.candidate == candidate else { return }
@@ -151,7 +149,7 @@ final class NotificationServer {
     }
 
     /// How long it has not answered a call that shows a banner; zero if it has answered all.
-    var silence: Duration { unanswered.since.map { clock() - $0 } ?? .zero }
+    var silence: Duration { calls.unansweredSince.map { clock() - $0 } ?? .zero }
 
     /// Called when a call may have become too old. Reports a server that hangs, once until it answers again.
     func checkSilence() {
@@ -203,14 +201,12 @@ final class NotificationServer {
             title: SafeText.cleaned(text.title, lineBreaks: false),
             body: capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
         let hasButtons = capabilities.contains("actions") && !request.isSummary
-        earlySignals.callBegan(request.call)
-        unanswered.callBegan(request.call, at: clock())
+        calls.began(request.call, at: clock())
         link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [weak self] answer in
             guard let self, self.owner == owner else { return }
             var number: BannerID?
             if case .success(let banner) = answer { number = banner }
-            let signals = earlySignals.callEnded(request.call, banner: number)
-            unanswered.callEnded(request.call, isAnswered: answer.isAnswer, at: clock())
+            let signals = calls.ended(request.call, banner: number, isAnswered: answer.isAnswer, at: clock())
             if answer.isAnswer { answered() }
             switch answer {
             case .success(let banner):
@@ -237,7 +233,7 @@ final class NotificationServer {
     }
 
     private func callsEnded() {
-        if unanswered.isEmpty { onDrained?() }
+        if calls.isEmpty { onDrained?() }
     }
 
     private func failed(_ request: BannerRequest, _ failure: BusFailure) {
@@ -279,14 +275,14 @@ final class NotificationServer {
 
     // MARK: What it says
 
-    func receive(_ signal: EarlySignals.Signal, about id: BannerID, says sender: String) {
+    func receive(_ signal: BannerCalls.Signal, about id: BannerID, says sender: String) {
         guard accepts(sender, about: id) else { return }
         if case .closed = signal { inherited.remove(id) }
-        if !isKnown(id) { earlySignals.keep(signal, about: id) }
+        if !isKnown(id) { calls.keep(signal, about: id) }
         take(signal, about: id)
     }
 
-    private func take(_ signal: EarlySignals.Signal, about id: BannerID) {
+    private func take(_ signal: BannerCalls.Signal, about id: BannerID) {
         switch signal {
         case .token(let token): activation = (id, token)
         case .pressed(let key):
@@ -312,6 +308,58 @@ final class NotificationServer {
 extension Result where Failure == BusFailure {
     /// Whether an answer came, be it an error.
     fileprivate var isAnswer: Bool { if case .failure(let failure) = self { !failure.isTimeout } else { true } }
+}
+
+/// The calls under way that show banners.
+///
+/// A user may close a banner, or press its button, before the server has answered the call that shows it. While a call
+/// is under way, what the server says about banners whose numbers are not known is kept, and it counts if an answer
+/// names their number. The rest is about banners of other programs.
+struct BannerCalls {
+    enum Signal: Equatable {
+        case token(String)
+        case pressed(String)
+        case closed(reason: UInt32)
+    }
+
+    /// Signals that are kept; the oldest are dropped.
+    static let limit = 64
+    /// Bytes of a key or a token that is kept.
+    static let textLimit = 1024
+
+    private var calls: Set<BannerCall> = []
+    private var signals = Deque<(banner: BannerID, signal: Signal)>()
+    /// When the oldest call since the last answer was made; `nil` if all are answered.
+    private(set) var unansweredSince: Instant?
+
+    var isEmpty: Bool { calls.isEmpty }
+
+    mutating func began(_ call: BannerCall, at now: Instant) {
+        calls.insert(call)
+        unansweredSince = unansweredSince ?? now
+    }
+
+    /// A call that has timed out stays unanswered until the server answers another one.
+    ///
+    /// - Parameter banner: the number in the answer.
+    /// - Returns: the signals about it, oldest first.
+    mutating func ended(_ call: BannerCall, banner: BannerID?, isAnswered: Bool, at now: Instant) -> [Signal] {
+        calls.remove(call)
+        if isAnswered { unansweredSince = calls.isEmpty ? nil : now }
+        let found = signals.filter { $0.banner == banner }.map(\.signal)
+        signals.removeAll { calls.isEmpty || $0.banner == banner }
+        return found
+    }
+
+    mutating func keep(_ signal: Signal, about banner: BannerID) {
+        guard !calls.isEmpty else { return }
+        switch signal {
+        case .token(let text), .pressed(let text): guard text.utf8.count <= Self.textLimit else { return }
+        case .closed: break
+        }
+        if signals.count == Self.limit { signals.removeFirst() }
+        signals.append((banner, signal))
+    }
 }
 
 /// Calls to a notification server. They are asynchronous, and each gets a reply or an error.

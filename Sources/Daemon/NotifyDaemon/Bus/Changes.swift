@@ -26,7 +26,7 @@ final class ChangeList: Reading {
     static func beginning(after: UInt64, limit: Int, in storage: Storage) throws(Refusal) -> ChangeList? {
         let list = ChangeList(after: after, limit: max(1, limit))
         guard let position = list.position else { return nil }
-        let first = try storage.read { journal throws(JournalError) in
+        let first = try storage.read { journal in
             journal.newestChange > after
                 ? try journal.changes(after: position, limit: min(list.left, portion), bytes: portionBytes) : nil
         }
@@ -37,7 +37,7 @@ final class ChangeList: Reading {
 
     func begin(_ reply: borrowing BusMessage, in daemon: Daemon) throws(Refusal) {
         daemon.endTurn()
-        let oldest = try daemon.storage.read { journal throws(JournalError) in journal.oldestChange }
+        let oldest = try daemon.storage.read { $0.oldestChange }
         reply.append(oldest, as: "t")
         reply.openContainer("a", "(tssta{sv})")
     }
@@ -48,12 +48,12 @@ final class ChangeList: Reading {
                 if let first = first.take() {
                     first
                 } else {
-                    try daemon.storage.read { journal throws(JournalError) in
-                        try journal.changes(after: start, limit: min(left, Self.portion), bytes: Self.portionBytes)
+                    try daemon.storage.read {
+                        try $0.changes(after: start, limit: min(left, Self.portion), bytes: Self.portionBytes)
                     }
                 }
             for change in portion.changes {
-                ChangeRecord(change, device: daemon.router.device).append(to: reply)
+                ChangeRecord(change: change, device: daemon.router.device).append(to: reply)
                 bytes += change.memoryCost
             }
             left -= portion.changes.count
@@ -67,55 +67,49 @@ final class ChangeList: Reading {
 
 /// A row of `Changes`: number, kind, topic, id, details. Details hold only the keys that apply.
 private struct ChangeRecord {
-    private let change: StoredChange
-    private let device: String
-
-    init(_ change: StoredChange, device: String) {
-        self.change = change
-        self.device = device
-    }
+    let change: StoredChange
+    let device: String
 
     func append(to list: borrowing BusMessage) {
         list.appendContainer("r", "tssta{sv}") { row in
             row.append(change.number, as: "t")
-            switch change.content {
-            case .event(let event):
-                begin(row, "event", event.topic.description)
-                row.appendContainer("a", "{sv}") { append(event, to: $0) }
-            case .outcome(let event):
-                begin(row, "outcome", event.topic.description)
-                row.appendContainer("a", "{sv}") { appendOutcome(of: event, to: $0) }
-            case .read(let event, let claimant, let moment, let place):
-                begin(row, "read", event.topic.description)
-                row.appendContainer("a", "{sv}") { details in
-                    appendName(event.origin, to: details)
-                    append(place, to: details)
-                    details.appendEntry("by", claimant)
-                    details.appendEntry("at", moment, as: "x")
-                    details.appendEntry("expires", event.expires.wall, as: "x")
-                }
-            case .removed(let removal):
-                begin(row, "removed", removal.topic.description)
-                row.appendContainer("a", "{sv}") { details in
-                    appendName(removal.origin, to: details)
-                    appendVia(removal.origin.via, to: details)
-                    details.appendEntry("published", removal.published ?? removal.removed, as: "x")
-                    details.appendEntry("cause", removal.cause.rawValue)
-                }
-            case .hole:
-                begin(row, "hole", "")
-                row.appendContainer("a", "{sv}") { _ in }
-            case .start(let last):
-                begin(row, "start", "")
-                row.appendContainer("a", "{sv}") { details in details.appendEntry("last", last, as: "t") }
-            }
+            let (kind, topic) = self.kind
+            row.append(kind)
+            row.append(topic?.description ?? "")
+            row.append(change.id.rawValue, as: "t")
+            row.appendContainer("a", "{sv}") { appendDetails(to: $0) }
         }
     }
 
-    private func begin(_ row: borrowing BusMessage, _ kind: String, _ topic: String) {
-        row.append(kind)
-        row.append(topic)
-        row.append(change.id.rawValue, as: "t")
+    private var kind: (String, Topic?) {
+        switch change.content {
+        case .event(let event): ("event", event.topic)
+        case .outcome(let event): ("outcome", event.topic)
+        case .read(let event, _, _, _): ("read", event.topic)
+        case .removed(let removal): ("removed", removal.topic)
+        case .hole: ("hole", nil)
+        case .start: ("start", nil)
+        }
+    }
+
+    private func appendDetails(to details: borrowing BusMessage) {
+        switch change.content {
+        case .event(let event): append(event, to: details)
+        case .outcome(let event): appendOutcome(of: event, to: details)
+        case .read(let event, let claimant, let moment, let place):
+            appendName(event.origin, to: details)
+            append(place, to: details)
+            details.appendEntry("by", claimant)
+            details.appendEntry("at", moment, as: "x")
+            details.appendEntry("expires", event.expires.wall, as: "x")
+        case .removed(let removal):
+            appendName(removal.origin, to: details)
+            details.appendEntry("via", removal.origin.via)
+            details.appendEntry("published", removal.published ?? removal.removed, as: "x")
+            details.appendEntry("cause", removal.cause.rawValue)
+        case .hole: break
+        case .start(let last): details.appendEntry("last", last, as: "t")
+        }
     }
 
     /// The global name. An event that was published without one is named by this device and its id.
@@ -125,25 +119,20 @@ private struct ChangeRecord {
         details.appendEntry("event-id", name.eventID)
     }
 
-    /// The line by which the event, the removal or the claim came in.
-    private func appendVia(_ via: String?, to details: borrowing BusMessage) { details.appendEntry("via", via) }
-
     private func append(_ place: ClaimPlace, to details: borrowing BusMessage) {
         details.appendEntry("device", place.device)
-        appendVia(place.via, to: details)
+        details.appendEntry("via", place.via)
     }
 
     private func append(_ event: StoredEvent, to details: borrowing BusMessage) {
         appendName(event.origin, to: details)
-        appendVia(event.origin.via, to: details)
+        details.appendEntry("via", event.origin.via)
         details.appendEntry("title", event.title)
         details.appendEntry("body", event.body)
         if !event.fields.isEmpty { details.appendEntry("fields", "a{sv}") { $0.append(event.fields) } }
-        for (key, moment) in [
-            ("published", event.published), ("accepted", event.accepted), ("expires", event.expires.wall),
-        ] {
-            details.appendEntry(key, moment, as: "x")
-        }
+        details.appendEntry("published", event.published, as: "x")
+        details.appendEntry("accepted", event.accepted, as: "x")
+        details.appendEntry("expires", event.expires.wall, as: "x")
         details.appendEntry("urgency", event.urgency?.rawValue, as: "y")
         details.appendEntry("retained", event.retained)
         let isSilent = event.decision?.outcome == .silent

@@ -1,5 +1,6 @@
 import DequeModule
 import Journal
+import Logging
 import Routing
 import Systemd
 
@@ -95,11 +96,8 @@ final class Outbox {
         defer {
             // The next turn is about as long, and an array that grows moves its items.
             let length = min(items.count, Self.reservedItems)
-            items = []
+            (items, hasBanners, oldest, hasUnwrittenBanner) = ([], false, nil, false)
             items.reserveCapacity(length)
-            hasBanners = false
-            oldest = nil
-            hasUnwrittenBanner = false
         }
         return items
     }
@@ -241,7 +239,7 @@ extension Daemon {
         case .stored(let id, let announcement):
             guard storage.isReadable else { return false }
             do throws(Refusal) {
-                let found = try storage.read { journal throws(JournalError) in try journal.event(id) }
+                let found = try storage.read { try $0.event(id) }
                 // A damaged or expired event is no longer in the journal.
                 guard let found else { return true }
                 send(.event(routed(found), announcement), decided: moment)
@@ -268,4 +266,110 @@ extension Daemon {
 
     /// Whether queued signals or replayed events are sent beside the current ones.
     var isCatchingUp: Bool { hasQueuedSignals || recovery.isUnderWay }
+}
+
+/// The last step: a message for the bus.
+extension SystemHost {
+    func send(_ message: Outgoing) {
+        do throws(SystemdError) {
+            switch message {
+            case .reply(let reply, let call): try bus.send(self.reply(reply, to: call.message))
+            case .error(let refusal, let call): try bus.send(bus.methodError(to: call.message, BusFailure(refusal)))
+            case .encoded(let reply):
+                try bus.send(reply.message, bytes: reply.bytes)
+                reports.receive(.replyHasLeft(bytes: reply.bytes, to: reply.message.destination))
+            case .signal(let signal): try bus.send(self.signal(signal), bytes: signal.bytes)
+            case .propertiesChanged(let properties):
+                bus.propertiesChanged(
+                    path: RouterInterface.path, interface: RouterInterface.name, properties.map(\.rawValue))
+            }
+        } catch {
+            logger.record(.messageNotSent, ["error": "\(error)"])
+        }
+    }
+
+    private func reply(_ reply: Reply, to call: borrowing BusMessage) -> BusMessage {
+        let message = bus.methodReturn(to: call)
+        switch reply {
+        case .accepted(let id): message.append(id.rawValue, as: "t")
+        case .verdict(let verdict): message.append(verdict.rawValue)
+        case .count(let count): message.append(UInt32(clamping: count), as: "u")
+        case .screen(let id): message.append(id.rawValue, as: "t")
+        case .done: break
+        }
+        return message
+    }
+
+    /// Dictionaries hold only the keys that apply.
+    private func signal(_ signal: Signal) -> BusMessage {
+        switch signal {
+        case .event(let event, let announcement): self.event(event, announcement)
+        case .resolved(let id, let topic, let resolution): resolved(id, topic, resolution)
+        case .removed(let topic, let id): message("Removed", topic, id)
+        case .action(let event, let key): action(key, of: event)
+        case .screens(let topic, let isAttended): screens(topic, isAttended: isAttended)
+        }
+    }
+
+    private func screens(_ topic: TopicPrefix, isAttended: Bool) -> BusMessage {
+        let message = bus.signal(path: RouterInterface.path, interface: RouterInterface.name, member: "ScreensChanged")
+        message.append(topic.description)
+        message.append(isAttended)
+        return message
+    }
+
+    private func action(_ key: String, of event: Event) -> BusMessage {
+        let message = message("ActionInvoked", event.topic, event.id)
+        message.append(key)
+        return message
+    }
+
+    private func event(_ event: Event, _ announcement: Announcement) -> BusMessage {
+        let message = message("Event", event.topic, event.id)
+        message.append(event.title)
+        message.append(event.body)
+        message.append(event.fields)
+        message.appendContainer("a", "{sv}") { info in
+            info.appendEntry("published", event.published, as: "x")
+            info.appendEntry("sender", event.sender)
+            info.appendEntry("window", announcement.window?.millisecondsRoundedUp ?? 0, as: "u")
+            info.appendEntry("expires", moment(announcement.expires), as: "x")
+            info.appendEntry("urgency", (event.urgency ?? event.route.appearance.urgency)?.rawValue, as: "y")
+            info.appendEntry("silent", announcement.silence?.decider)
+            info.appendEntry("claimed", announcement.isClaimed)
+            info.appendEntry("source", event.origin.source)
+            info.appendEntry("event-id", event.origin.eventID)
+            info.appendEntry("via", event.origin.via)
+            info.appendEntry("replayed", announcement.isReplayed)
+            info.appendEntry("retained", event.retained)
+        }
+        return message
+    }
+
+    private func resolved(_ id: EventID, _ topic: Topic, _ resolution: Resolution) -> BusMessage {
+        let message = message("Resolved", topic, id)
+        message.append(resolution.outcome.rawValue)
+        message.appendContainer("a", "{sv}") { details in
+            details.appendEntry("by", resolution.claimant)
+            details.appendEntry("program", resolution.claimant.flatMap(programs.program))
+            details.appendEntry("device", resolution.place.device)
+            details.appendEntry("latency", resolution.latency.map { UInt64(clamping: $0.microseconds) }, as: "t")
+            // `Claim` is the default form and left out.
+            details.appendEntry("form", resolution.form == .claim ? nil : resolution.form?.rawValue)
+            details.appendEntry("banner", resolution.banner?.rawValue, as: "u")
+            details.appendEntry("count", resolution.count.map { UInt32(clamping: $0) }, as: "u")
+            details.appendEntry("lateness", resolution.lateness.map { UInt64(clamping: $0.microseconds) }, as: "t")
+            details.appendEntry("delay", resolution.delay?.rawValue)
+            details.appendEntry("action", resolution.action)
+        }
+        return message
+    }
+
+    /// A signal that begins with a topic and an id.
+    private func message(_ member: String, _ topic: Topic, _ id: EventID) -> BusMessage {
+        let message = bus.signal(path: RouterInterface.path, interface: RouterInterface.name, member: member)
+        message.append(topic.description)
+        message.append(id.rawValue, as: "t")
+        return message
+    }
 }

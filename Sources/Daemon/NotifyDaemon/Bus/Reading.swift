@@ -58,15 +58,13 @@ final class Snapshot: Reading {
         // The list of values is taken together with the cursor. An event stays in the journal when its topic gets
         // another value, so the reply shows the state at the cursor, and later changes are announced with higher ids.
         reply.append(daemon.router.lastID.rawValue, as: "t")
-        values = try daemon.storage.read { journal throws(JournalError) in try journal.valueList(topic)[...] }
+        values = try daemon.storage.read { try $0.valueList(topic)[...] }
         reply.openContainer("a", eventType)
     }
 
     func write(_ reply: borrowing BusMessage, until end: Instant, in daemon: Daemon) throws(Refusal) -> Bool {
         while !values.isEmpty {
-            let page = try daemon.storage.read { journal throws(JournalError) in
-                try journal.values(values, bytes: Self.portion)
-            }
+            let page = try daemon.storage.read { try $0.values(values, bytes: Self.portion) }
             values = values.dropFirst(page.count)
             for event in page.events { reply.append(daemon.storage.current(event)) }
             bytes += page.events.reduce(0) { $0 + $1.memoryCost }
@@ -99,8 +97,8 @@ final class UnreadCount: Reading {
 
     func write(_ reply: borrowing BusMessage, until end: Instant, in daemon: Daemon) throws(Refusal) -> Bool {
         repeat {
-            let portion = try daemon.storage.read { journal throws(JournalError) in
-                try journal.unread(topic, after: position, limit: Journal.unreadPortion)
+            let portion = try daemon.storage.read {
+                try $0.unread(topic, after: position, limit: Journal.unreadPortion)
             }
             count += portion.count
             guard let next = portion.position else {
@@ -135,9 +133,7 @@ final class Inbox: Reading {
 
     func write(_ reply: borrowing BusMessage, until end: Instant, in daemon: Daemon) throws(Refusal) -> Bool {
         while let start = position {
-            let found = try daemon.storage.read { journal throws(JournalError) in
-                try journal.unreadIDs(topic, after: start, limit: Self.idsAtOnce)
-            }
+            let found = try daemon.storage.read { try $0.unreadIDs(topic, after: start, limit: Self.idsAtOnce) }
             newest.insert(found.ids)
             position = found.position
             guard daemon.host.now.instant < end else { return false }
@@ -152,18 +148,12 @@ final class Inbox: Reading {
 
     /// Appends an event, unless somebody has read it in the meantime.
     private func append(_ id: EventID, to list: borrowing BusMessage, in daemon: Daemon) throws(Refusal) {
-        let stored = try daemon.storage.read { journal throws(JournalError) in try journal.event(id) }
+        let stored = try daemon.storage.read { try $0.event(id) }
         guard let stored = stored.map(daemon.storage.current), stored.isUnread else { return }
         let event = daemon.event(stored)
         let text = BannerText(ofAlone: event)
-        list.appendContainer("r", "tsssxsa{sv}") { entry in
-            entry.append(id.rawValue, as: "t")
-            entry.append(event.topic.description)
-            entry.append(text.title)
-            entry.append(text.body)
-            entry.append(event.published, as: "x")
-            entry.append(stored.decision?.outcome.rawValue ?? "")
-            entry.appendContainer("a", "{sv}") { entries in
+        list.append(stored, title: text.title, body: text.body) { row in
+            row.appendContainer("a", "{sv}") { entries in
                 Self.append(event, to: entries)
                 entries.appendEntry("snoozed", daemon.snoozeEnd(of: id), as: "x")
             }
@@ -219,14 +209,21 @@ struct NewestIDs {
 extension BusMessage {
     /// An event as `(tsssxsa{sv})`.
     func append(_ event: StoredEvent) {
-        appendContainer("r", "tsssxsa{sv}") { entry in
-            entry.append(event.id.rawValue, as: "t")
-            entry.append(event.topic.description)
-            entry.append(event.title)
-            entry.append(event.body)
-            entry.append(event.published, as: "x")
-            entry.append(event.decision?.outcome.rawValue ?? "")
-            entry.append(event.fields)
+        append(event, title: event.title, body: event.body) { $0.append(event.fields) }
+    }
+
+    /// - Parameter dictionary: appends the last element.
+    fileprivate func append(
+        _ event: StoredEvent, title: String, body: String, _ dictionary: (borrowing BusMessage) -> Void
+    ) {
+        appendContainer("r", "tsssxsa{sv}") { row in
+            row.append(event.id.rawValue, as: "t")
+            row.append(event.topic.description)
+            row.append(title)
+            row.append(body)
+            row.append(event.published, as: "x")
+            row.append(event.decision?.outcome.rawValue ?? "")
+            dictionary(row)
         }
     }
 }

@@ -1,14 +1,16 @@
 import Journal
-import Routing
-import Systemd
+package import Routing
+package import Systemd
 
 /// `org.notifyd.Router1` on the bus. Each call is read, scheduled, authorized and passed to the daemon.
 final class RouterInterface {
+    static let name = "org.notifyd.Router1"
+    static let path = "/org/notifyd/Router1"
+
     let daemon: Daemon
     let host: SystemHost
     let bus: BusConnection
-    let codec: BusCodec
-    private let interface = BusInterface(BusCodec.interface)
+    private let interface = BusInterface(name)
     /// Intercepts calls that set properties, while the policy needs their callers.
     var setInterceptor: BusSlot?
     /// Queued calls, and the cleanup after a caller's last call.
@@ -31,11 +33,8 @@ final class RouterInterface {
     /// Filters the calls that sd-bus handles itself.
     var builtInCalls: BusSlot?
 
-    init(daemon: Daemon, host: SystemHost, codec: BusCodec) {
-        self.daemon = daemon
-        self.host = host
-        self.codec = codec
-        bus = codec.bus
+    init(daemon: Daemon, host: SystemHost) {
+        (self.daemon, self.host, bus) = (daemon, host, host.bus)
         queue.programOf = { [programs = host.programs] in programs.owner(of: $0) }
     }
 
@@ -44,7 +43,7 @@ final class RouterInterface {
             interface.method(
                 entry.method.name, in: Self.arguments(entry.input), out: Self.arguments(entry.output),
                 handler { interface, message throws(Refusal) in
-                    let request = try interface.codec.request(entry.method, message)
+                    let request = try interface.request(entry.method, message)
                     try interface.schedule(
                         IncomingCall(
                             kind: entry.kind, access: entry.access, request: request,
@@ -57,7 +56,7 @@ final class RouterInterface {
                 set: property != .paused
                     ? nil
                     : handler { interface, value throws(Refusal) in
-                        let isPaused = try interface.codec.read(value) { value in try value.readBoolean() }
+                        let isPaused = try interface.read(value) { value in try value.readBoolean() }
                         try interface.authorize(.control, .prefix(.all), value.sender)
                         interface.daemon.handle(.quieted(nil, for: isPaused ? .zero : nil))
                         // sd-bus replies at once, so the change is committed first.
@@ -65,7 +64,7 @@ final class RouterInterface {
                     })
         }
         for (name, arguments) in Signal.table { interface.signal(name, Self.arguments(arguments)) }
-        try interface.export(on: bus, path: BusCodec.path)
+        try interface.export(on: bus, path: Self.path)
         scheduleBuiltInCalls()
     }
 
@@ -77,7 +76,7 @@ final class RouterInterface {
         }
     }
 
-    /// A refusal becomes a D-Bus error here, where sd-bus replies, or in `BusCodec.error`, where the daemon does.
+    /// A refusal becomes a D-Bus error here, where sd-bus replies, or in `SystemHost.send`, where the daemon does.
     private func handler(
         _ body: @escaping (RouterInterface, borrowing BusMessage) throws(Refusal) -> Void
     ) -> BusInterface.Method {
@@ -91,8 +90,124 @@ final class RouterInterface {
     }
 }
 
-/// Handles calls that have been scheduled.
+/// A call whose arguments have been read.
+indirect enum Request {
+    /// For the router.
+    case route(Call)
+    case claimNamed(Origin, NamedClaimOptions)
+    case press(EventID, action: String)
+    case forget(TopicPrefix, upTo: EventID)
+    /// For a reply that may be long.
+    case read(any Reading)
+    case history(TopicPrefix, after: EventID, limit: Int)
+    case awaitChanges(after: UInt64, limit: Int)
+    case render(EventID)
+    case explain(EventID)
+    case diagnose
+
+    /// About how long the call is.
+    var bytes: Int { if case .route(.published(let publication)) = self { publication.memoryCost } else { 0 } }
+}
+
+/// A call that is handled now, or queued.
+struct IncomingCall {
+    let kind: Method.Kind
+    let access: Access
+    let request: Request
+    let message: RetainedMessage
+}
+
+/// Reads, schedules, authorizes and handles calls.
 extension RouterInterface {
+    /// Reads the arguments of a call.
+    func request(_ method: Method, _ call: borrowing BusMessage) throws(Refusal) -> Request {
+        try read(call) { call in
+            switch method {
+            case .send: .route(.published(try Publication(reading: call, by: .send, limits: daemon.limits)))
+            case .publish: .route(.published(try Publication(reading: call, by: .publish, limits: daemon.limits)))
+            case .withdraw: .route(.withdrawn(try call.readEvent(), by: call.sender))
+            case .claim: .route(.claimed(try call.readEvent(), by: call.sender))
+            case .claimNamed:
+                .claimNamed(
+                    try Origin(named: try call.readText("source"), try call.readText("event_id")),
+                    try NamedClaimOptions(try options(call)))
+            case .claimProvisionally:
+                .route(
+                    .claimedProvisionally(try call.readEvent(), within: try call.readMilliseconds(), by: call.sender))
+            case .complete: .route(.answered(try call.readEvent(), .completed, by: call.sender))
+            case .release: .route(.answered(try call.readEvent(), .released, by: call.sender))
+            case .pass: .route(.answered(try call.readEvent(), .passed, by: call.sender))
+            case .press: .press(try call.readEvent(), action: try call.readText("action"))
+            case .claimTopic:
+                .route(.topicClaimed(try call.readPrefix(), .grace(try call.readMilliseconds()), by: call.sender))
+            case .markRead:
+                .route(.topicClaimed(try call.readPrefix(), .read(upTo: try call.readEvent()), by: call.sender))
+            case .openScreen:
+                .route(.screenOpened(try call.readPrefix(), try ScreenOptions(try options(call)), by: call.sender))
+            case .updateScreen:
+                .route(.screenChanged(try call.readScreen(), try ScreenOptions(try options(call)), by: call.sender))
+            case .closeScreen: .route(.screenChanged(try call.readScreen(), nil, by: call.sender))
+            case .listScreens: .read(ScreenList())
+            case .snapshot: .read(Snapshot(of: try call.readPrefix()))
+            case .history: .history(try call.readPrefix(), after: try call.readEvent(), limit: try call.readLimit())
+            case .changes: .read(ChangeList(after: try call.readNumber("t"), limit: try call.readLimit()))
+            case .awaitChanges: .awaitChanges(after: try call.readNumber("t"), limit: try call.readLimit())
+            case .inbox:
+                .read(Inbox(of: try call.readPrefix(), before: try call.readEvent(), limit: try call.readLimit()))
+            case .render: .render(try call.readEvent())
+            case .unread: .read(UnreadCount(of: try call.readPrefix()))
+            case .explain: .explain(try call.readEvent())
+            case .diagnose: .diagnose
+            case .mute: .route(.quieted(try call.readPrefix(), for: try call.readSeconds()))
+            case .pause: .route(.quieted(nil, for: try call.readSeconds()))
+            case .snooze: .route(.snoozed(try call.readEvent(), for: try call.readSeconds(), by: call.sender))
+            case .forget: .forget(try call.readPrefix(), upTo: try call.readEvent())
+            }
+        }
+    }
+
+    private func options(_ call: borrowing BusMessage) throws -> [Field] {
+        var reader = DictionaryReader("option", limits: daemon.limits)
+        return try reader.read(call)
+    }
+
+    /// - Throws: a refusal for every error of the body.
+    func read<Result>(
+        _ message: borrowing BusMessage, _ body: (borrowing BusMessage) throws -> Result
+    ) throws(Refusal) -> Result {
+        do {
+            return try body(message)
+        } catch let refusal as Refusal {
+            throw refusal
+        } catch let error as TopicError {
+            throw .invalidTopic(error.description)
+        } catch let error as SystemdError where error.isNoncharacter {
+            throw .invalidArguments(Refusal.noncharacter(in: "a text"))
+        } catch let error as SystemdError where error.isTooLong {
+            throw .tooLarge(
+                "a text has more than \(BusMessage.longestText) bytes; "
+                    + "a message may have \(daemon.limits.messageBytes) in all")
+        } catch {
+            throw .invalidArguments("the message cannot be read: \(error)")
+        }
+    }
+
+    /// Handles a call now or queues it.
+    func schedule(_ call: IncomingCall) throws(Refusal) {
+        let caller = call.message.message.sender
+        let program = queue.program(of: caller)
+        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: program, at: host.instant) }
+        if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
+            host.callers.isIdentified(caller), !mustAwaitProgram(caller)
+        {
+            handledImmediately += 1
+            let begin = beginCall()
+            defer { endCall(of: caller, begun: begin) }
+            return try handle(call)
+        }
+        try enqueue(.call(call), of: caller, bytes: call.request.bytes, kind: call.kind)
+    }
+
     func handle(_ call: IncomingCall) throws(Refusal) {
         let message = call.message
         let caller = message.message.sender
@@ -114,9 +229,7 @@ extension RouterInterface {
             try answerOrWait(AwaitingCall(call: message, after: after, limit: limit), of: caller)
         case .history(let topic, let after, let limit):
             daemon.endTurn()
-            let events = try daemon.storage.read { journal throws(JournalError) in
-                try journal.history(topic, after: after, limit: limit)
-            }
+            let events = try daemon.storage.read { try $0.history(topic, after: after, limit: limit) }
             let reply = bus.methodReturn(to: message.message)
             reply.appendContainer("a", eventType) { list in
                 for event in events { list.append(daemon.storage.current(event)) }
@@ -124,7 +237,7 @@ extension RouterInterface {
             send(reply, bytes: events.reduce(0) { $0 + $1.memoryCost })
         case .render(let id):
             daemon.endTurn()
-            let stored = try daemon.storage.read { journal throws(JournalError) in try journal.event(id) }
+            let stored = try daemon.storage.read { try $0.event(id) }
             guard let stored else { throw .noEvent(id) }
             let text = BannerText(ofAlone: daemon.event(stored))
             let reply = bus.methodReturn(to: message.message)
@@ -155,7 +268,7 @@ extension RouterInterface {
 
     private func explain(_ id: EventID, to call: borrowing BusMessage) throws(Refusal) {
         daemon.endTurn()
-        let found = try daemon.storage.read { journal throws(JournalError) in
+        let found = try daemon.storage.read { journal in
             (event: try journal.event(id), claims: try journal.claims(on: id))
         }
         guard let stored = found.event else { throw .noEvent(id) }
@@ -174,136 +287,106 @@ extension RouterInterface {
         repliedBytes += bytes
         daemon.sendAfterCommit(.encoded(RetainedMessage(reply, bytes: bytes)))
     }
+}
 
-    // MARK: Replies in chunks
+/// Checks calls against the policy.
+extension RouterInterface {
+    /// - Throws: `.accessDenied`, which names the rule.
+    func authorize(_ permission: Permission, _ scope: AccessRequest.Scope, _ name: String) throws(Refusal) {
+        guard !daemon.policy.rules.isEmpty else { return }
+        let request = AccessRequest(permission: permission, scope: scope)
+        let caller = host.callers.caller(name)
+        guard let rule = daemon.denyingRule(for: request, to: caller, name) else { return }
+        throw rule.refusal(of: request, to: host.callers.requiredIdentity > .none ? caller : nil)
+    }
 
-    /// How long one chunk takes.
-    private static let chunkLength: Duration = .milliseconds(1)
+    func authorize(_ call: IncomingCall, of caller: String) throws(Refusal) {
+        guard !daemon.policy.rules.isEmpty, call.access != .everybody,
+            let scope = try scope(of: call.request, by: caller, call.access)
+        else { return }
+        for permission in call.access.permissions { try authorize(permission, scope, caller) }
+    }
 
-    /// Writes the next chunk of a reply, or begins it, once fewer such replies are being made.
-    func write(_ chunked: ChunkedReply) throws(Refusal) {
-        guard chunked.takePlace(of: places) else {
-            continuation = chunked
-            return
+    /// What a call is about; `nil` where it needs no permission. An event that is neither in memory nor in the journal
+    /// cannot be changed.
+    private func scope(
+        of request: Request, by caller: String, _ access: Access
+    ) throws(Refusal) -> AccessRequest.Scope? {
+        switch request {
+        case .route(.published(let publication)): .topic(publication.topic)
+        case .route(.claimed(let id, _, _)), .route(.withdrawn(let id, _)), .route(.claimedProvisionally(let id, _, _)),
+            .route(.answered(let id, _, _)), .press(let id, _), .route(.snoozed(let id, _, _)):
+            try topic(of: id, by: caller, access)
+        case .claimNamed(let origin, _):
+            if let id = try daemon.knownEvent(named: origin) { try topic(of: id, by: caller, access) } else { nil }
+        case .route(.topicClaimed(let topic, _, _)), .route(.screenOpened(let topic, _, _)), .forget(let topic, _):
+            .prefix(topic)
+        case .route(.quieted(let topic, _)): .prefix(topic ?? .all)
+        case .route(.screenChanged(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
+        case .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
+            .history, .awaitChanges, .render, .explain, .diagnose:
+            nil
         }
-        let reply = chunked.reply ?? RetainedMessage(bus.methodReturn(to: chunked.call.message))
-        if chunked.reply == nil { try chunked.reading.begin(reply.message, in: daemon) }
-        chunked.reply = reply
-        let end = host.instant + Self.chunkLength
-        guard try chunked.reading.write(reply.message, until: end, in: daemon) else {
-            continuation = chunked
-            return
-        }
-        repliedBytes += chunked.reading.bytes
-        daemon.sendAfterCommit(.encoded(RetainedMessage(reply, bytes: chunked.reading.bytes)))
     }
 
-    // MARK: Waiting for changes
-
-    /// Answers with the changes that there are, or with the next ones.
-    func answerOrWait(_ call: AwaitingCall, of caller: String) throws(Refusal) {
-        daemon.endTurn()
-        let list = try ChangeList.beginning(after: call.after, limit: call.limit, in: daemon.storage)
-        if let list { return try write(ChunkedReply(list, to: call.call)) }
-        try awaiting.add(call, of: caller, owner: host.owner(of:))
-    }
-
-    /// There are new changes on disk: the calls that wait for them are queued as if they came now.
-    func changesCommitted() {
-        guard !awaiting.isEmpty else { return }
-        areAwaitingNext = queue.isEmpty
-        for (caller, call) in awaiting.takeAll() { queue.enqueue(.awaiting(call), of: caller, kind: .reading) }
-        bus.resume()
-    }
-
-    /// Answers the calls that wait for changes in the turn of the loop that commits them, if no other call is queued
-    /// before them.
-    func answerAwaiting() {
-        guard areAwaitingNext else { return }
-        areAwaitingNext = false
-        if !handleBatch() { bus.pause() }
-        daemon.endTurn()
+    private func topic(of id: EventID, by caller: String, _ access: Access) throws(Refusal) -> AccessRequest.Scope? {
+        if access == .holder, daemon.remembers(id) { return nil }
+        guard let event = try daemon.origin(of: id) else { return nil }
+        // An earlier run may have been on another bus, which gave the same unique names to other programs.
+        if access == .publisher, id >= daemon.router.firstID, event.publisher == caller { return nil }
+        return .topic(event.topic)
     }
 }
 
-/// A reply that is made in chunks.
-final class ChunkedReply {
-    /// The replies that are being made. Each is in memory until it is sent. A caller has at most one: its rest is first
-    /// in the caller's queue.
-    final class Places {
-        fileprivate static let limit = 2
-        fileprivate var taken = 0
-    }
+/// Arguments of calls.
+extension BusMessage {
+    fileprivate func readPrefix() throws -> TopicPrefix { try TopicPrefix(try readText("topic")) }
+    fileprivate func readEvent() throws -> EventID { EventID(try readNumber("t")) }
+    fileprivate func readScreen() throws -> ScreenID { ScreenID(try readNumber("t")) }
+    fileprivate func readLimit() throws -> Int { Int(try readNumber("u", as: UInt32.self)) }
+    fileprivate func readMilliseconds() throws -> Duration { .milliseconds(Int64(try readLimit())) }
+    fileprivate func readSeconds() throws -> Duration { .seconds(Int64(try readLimit())) }
+}
 
-    let call: RetainedMessage
-    let reading: any Reading
-    /// As far as it is written; `nil` before it has begun.
-    fileprivate var reply: RetainedMessage?
-    private var places: Places?
-
-    init(_ reading: any Reading, to call: RetainedMessage) {
-        self.reading = reading
-        self.call = call
-    }
-
-    /// It is neither complete nor dropped until then.
-    deinit { places?.taken -= 1 }
-
-    /// - Returns: whether it has a place; not while too many others are being made.
-    fileprivate func takePlace(of places: Places) -> Bool {
-        guard self.places == nil else { return true }
-        guard places.taken < Places.limit else { return false }
-        places.taken += 1
-        self.places = places
-        return true
+extension Publication {
+    /// Reads the arguments of `Send` and `Publish`.
+    ///
+    /// - Throws: `Refusal`, `TopicError`, or `SystemdError` where the message has other arguments.
+    package init(reading call: borrowing BusMessage, by method: Method, limits: Limits) throws {
+        let topic = try call.readText("topic")
+        let title = try call.readText("title")
+        let body = try call.readText("body")
+        self.init(
+            topic: try Topic(topic), title: title, body: body, sender: call.sender, method: method,
+            received: Clock.realtime(), size: topic.utf8.count + title.utf8.count + body.utf8.count)
+        guard method == .publish else { return }
+        var fields = DictionaryReader("field", limits: limits)
+        self.fields = try fields.read(call)
+        var options = DictionaryReader("option", limits: limits)
+        self.options = try PublishOptions(try options.read(call))
+        size += fields.size + options.size
     }
 }
 
-extension Daemon {
-    /// Appends the value of a property.
-    fileprivate func append(_ property: Property, to message: borrowing BusMessage) {
-        switch property {
-        case .quiet:
-            message.appendContainer("a", "(sxs)") { list in
-                for (topic, until, cause) in quiet {
-                    list.appendContainer("r", "sxs") { entry in
-                        entry.append(topic)
-                        entry.append(until, as: "x")
-                        entry.append(cause)
-                    }
-                }
-            }
-        case .paused: message.append(router.pausesBanners)
-        case .degraded: message.append(storage.degradation)
-        case .version: message.append(notifydVersion)
-        case .device: message.append(router.device)
-        case .defaultWindow: message.append(configuration.defaultWindow.millisecondsRoundedUp, as: "u")
-        case .pending: message.append(UInt32(clamping: router.undecidedCount), as: "u")
-        case .statistics:
-            message.appendContainer("a", "{st}") { entries in
-                for (name, value) in statistics {
-                    entries.appendContainer("e", "st") { entry in
-                        entry.append(name)
-                        entry.append(value, as: "t")
-                    }
-                }
-            }
+extension BusFailure {
+    /// The only list of the interface's error names.
+    init(_ refusal: Refusal) {
+        switch refusal {
+        case .invalidTopic(let text): self.init(own: "InvalidTopic", text)
+        case .invalidEvent(let text): self.init(own: "InvalidEvent", text)
+        case .unknownEvent(let text): self.init(own: "UnknownEvent", text)
+        case .unknownScreen(let text): self.init(own: "UnknownScreen", text)
+        case .notClaimant(let text): self.init(own: "NotClaimant", text)
+        case .storageUnavailable(let text): self.init(own: "StorageUnavailable", text)
+        case .tooLarge(let text): self.init(own: "TooLarge", text)
+        case .limitExceeded(let text): self.init(own: "LimitExceeded", text)
+        case .accessDenied(let text): self.init(own: "AccessDenied", text)
+        case .invalidArguments(let text): self.init(name: "org.freedesktop.DBus.Error.InvalidArgs", text: text)
+        case .commandNotStarted(let text): self.init(name: "org.freedesktop.DBus.Error.Failed", text: text)
         }
     }
-}
 
-/// Reports every connection that leaves the bus.
-///
-/// One match rule covers all connections. The bus keeps the order: the signal follows the connection's last message.
-/// The rule is installed before the daemon can be called, because a caller may leave before its call is read.
-final class PeerMonitor {
-    /// Called on the loop, with the unique name.
-    var onLeave: (String) -> Void = { _ in }
-    private var slot: BusSlot?
-
-    init(_ bus: BusConnection) throws(SystemdError) {
-        slot = try bus.matchOwnerChanges("arg2=''") { [self] name, _ in
-            if name.hasPrefix(":") { onLeave(name) }
-        }
+    private init(own name: String, _ text: String) {
+        self.init(name: "\(RouterInterface.name).Error.\(name)", text: text)
     }
 }

@@ -131,6 +131,28 @@ package struct DictionaryReader {
 }
 
 extension BusMessage {
+    /// Reads a text.
+    ///
+    /// - Parameter name: what it is called in a refusal.
+    func readText(_ name: String, as type: Unicode.Scalar = "s") throws -> String {
+        do throws(SystemdError) {
+            return try readString(as: type)
+        } catch {
+            guard error.isNoncharacter else { throw error }
+            throw Refusal.invalidArguments(Refusal.noncharacter(in: "the \(name)"))
+        }
+    }
+}
+
+extension Refusal {
+    /// sd-bus gives out no text with one, so it cannot be told which.
+    static func noncharacter(in what: String) -> String {
+        "\(what) holds a noncharacter of Unicode, U+FDD0 to U+FDEF or one that ends in FFFE or FFFF, such as U+FFFF; "
+            + "leave it out"
+    }
+}
+
+extension BusMessage {
     /// Writes an `a{sv}` of fields.
     package func append(_ fields: [Field]) {
         appendContainer("a", "{sv}") { message in
@@ -167,5 +189,21 @@ extension BusMessage {
             }
         case .variant(let inner): appendContainer("v", inner.signature) { $0.append(inner) }
         }
+    }
+}
+
+/// Entries of an `a{sv}`, where there is a value.
+extension BusMessage {
+    func appendEntry(_ key: String, _ text: String?) {
+        if let text { appendEntry(key, "s") { $0.append(text) } }
+    }
+
+    func appendEntry<Number: BitwiseCopyable & Numeric>(_ key: String, _ number: Number?, as type: Unicode.Scalar) {
+        if let number { appendEntry(key, String(type)) { $0.append(number, as: type) } }
+    }
+
+    /// A flag that is left out where it is false.
+    func appendEntry(_ key: String, _ flag: Bool) {
+        if flag { appendEntry(key, "b") { $0.append(true) } }
     }
 }

@@ -193,9 +193,9 @@ package struct ConfigurationReader {
         screens.suppressingStates = []
         for (name, offset) in names {
             guard let state = Screen.State(rawValue: name) else {
-                let words = Screen.State.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                 let name = PlainText.excerpt(name)
-                reader.source.note(at: offset, "\"\(name)\" is not a state of a screen; they are \(words)")
+                reader.source.note(
+                    at: offset, "\"\(name)\" is not a state of a screen; they are \(Screen.State.quoted)")
                 continue
             }
             screens.suppressingStates.insert(state)
@@ -358,9 +358,9 @@ package struct ConfigurationReader {
         var required: [(name: String, type: Route.FieldType)] = []
         for entry in table.entries.sorted(by: { $0.key.bytes < $1.key.bytes }) where !entry.node.isBad {
             guard let text = entry.node.string, let type = Route.FieldType(rawValue: text) else {
-                let words = Route.FieldType.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                 let name = PlainText.excerpt(entry.key)
-                reader.source.note(at: entry.offset, "the type of the field '\(name)' is one of \(words)")
+                reader.source.note(
+                    at: entry.offset, "the type of the field '\(name)' is one of \(Route.FieldType.quoted)")
                 continue
             }
             required.append((entry.key, type))

@@ -45,9 +45,9 @@ extension PolicyRule {
     private mutating func read(_ names: [(text: String, offset: Int)], as verdict: Verdict, _ reader: TableReader) {
         for (name, offset) in names {
             guard let permission = Permission(rawValue: name) else {
-                let words = Permission.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
                 reader.source.note(
-                    at: offset, "\"\(PlainText.excerpt(name))\" cannot be allowed or denied; it is one of \(words)")
+                    at: offset,
+                    "\"\(PlainText.excerpt(name))\" cannot be allowed or denied; it is one of \(Permission.quoted)")
                 continue
             }
             if verdicts.updateValue(verdict, forKey: permission) != nil {

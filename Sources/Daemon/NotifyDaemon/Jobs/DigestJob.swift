@@ -36,7 +36,7 @@ final class DigestJob: Job {
         guard isDue, daemon.isRestored, daemon.storage.isWritable else { return nil }
         // After a failure the count begins again.
         guard var count = self.count.take() ?? Count(daemon.router.dueDigests) else { return end([], .none, daemon) }
-        let found = try daemon.storage.read { [count] journal throws(JournalError) in
+        let found = try daemon.storage.read { [count] journal in
             try journal.muted(after: count.position, limit: Self.portion)
         }
         for event in found.events where isCounted(event, by: count, daemon) {

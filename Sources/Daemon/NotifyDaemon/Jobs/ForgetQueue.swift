@@ -14,11 +14,6 @@ struct ForgetJob {
     var count = 0
     /// Where the next portion begins; `nil` when all events are deleted.
     var position: Journal.UnreadPosition?
-
-    init(_ topic: TopicPrefix, upTo: EventID, by owner: String, call: RetainedMessage) {
-        (self.topic, self.upTo, self.owner, self.call) = (topic, upTo, owner, call)
-        position = Journal.UnreadPosition(before: topic)
-    }
 }
 
 /// `Forget`: deletes decided events from the journal in portions, because that may be the whole history, and what is
@@ -170,7 +165,7 @@ final class ForgetQueue: Job {
     func confirmDeletion(in daemon: Daemon) {
         guard let deletion = unconfirmedDeletion.take() else { return }
         let gone = daemon.router.decidedIDs(deletion.topic, upTo: deletion.last).filter { id in
-            (try? daemon.storage.read { journal throws(JournalError) in try journal.holds(id) }) == false
+            (try? daemon.storage.read { try $0.holds(id) }) == false
         }
         if !gone.isEmpty { daemon.handle(.forgotten(gone)) }
     }
@@ -191,7 +186,10 @@ extension Daemon {
         // An event that has not come has no topic yet, so only all of them can be meant.
         let isAll = topic == .all && last == EventID(0)
         let last = last == EventID(0) ? router.lastID : min(last, router.lastID)
-        try jobs.forgets.add(ForgetJob(topic, upTo: last, by: host.owner(of: caller), call: call))
+        try jobs.forgets.add(
+            ForgetJob(
+                topic: topic, upTo: last, owner: host.owner(of: caller), call: call,
+                position: Journal.UnreadPosition(before: topic)))
         if isAll, router.awaitedCount > 0 { handle(.forgotten([], awaited: true)) }
         host.endTurnWhenIdle()
     }

@@ -53,10 +53,10 @@ final class JournalRetry: Job {
 
     /// Tries to write all entries kept in memory, and undecided and snoozed events that the file has lost.
     func write(_ daemon: Daemon) {
-        let (clock, records) = (daemon.clock, RecordBuilder(server: nil))
+        let records = RecordBuilder(server: nil, clock: daemon.clock)
         daemon.storage.retry(
-            at: clock, keeping: { (daemon.router.undecidedIDs, daemon.router.snoozed.map(\.id)) },
-            as: { id in daemon.router.undecided(id).map { records.stored($0, clock) } },
+            at: records.clock, keeping: { (daemon.router.undecidedIDs, daemon.router.snoozed.map(\.id)) },
+            as: { id in daemon.router.undecided(id).map { records.stored($0) } },
             areAll: daemon.isRestored && !daemon.recovery.isUnderWay)
     }
 

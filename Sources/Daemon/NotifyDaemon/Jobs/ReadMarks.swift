@@ -17,15 +17,6 @@ struct MarkReadJob {
     /// Unread events found so far.
     var count: Int
     var position: Journal.UnreadPosition
-
-    init(
-        _ topic: TopicPrefix, upTo: EventID, by claimant: String, as form: ClaimForm, owner: String,
-        call: RetainedMessage?, count: Int
-    ) {
-        (self.topic, self.upTo, self.claimant, self.form) = (topic, upTo, claimant, form)
-        (self.owner, self.call, self.count) = (owner, call, count)
-        position = Journal.UnreadPosition(before: topic)
-    }
 }
 
 /// Marks events as read that are only in the journal: muted and expired events, and events shown long ago. That may be
@@ -73,8 +64,8 @@ final class ReadMarks: Job {
         let waiting = waiting.take()
         put(
             MarkReadJob(
-                topic, upTo: last, by: claimant, as: form, owner: owner, call: waiting?.call,
-                count: waiting?.count ?? 0))
+                topic: topic, upTo: last, claimant: claimant, form: form, owner: owner, call: waiting?.call,
+                count: waiting?.count ?? 0, position: Journal.UnreadPosition(before: topic)))
     }
 
     func put(_ mark: MarkReadJob) {
@@ -145,7 +136,7 @@ final class ReadMarks: Job {
     ) throws(Refusal) -> Bool {
         let storage = daemon.storage
         let limit = Self.portion - portion.size
-        let found = try storage.read { [mark] journal throws(JournalError) in
+        let found = try storage.read { [mark] journal in
             try journal.unseen(mark.topic, after: mark.position, upTo: mark.upTo, limit: limit)
         }
         portion.size += max(1, found.events.count)

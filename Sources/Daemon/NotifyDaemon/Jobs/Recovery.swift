@@ -47,7 +47,7 @@ final class Recovery: Job {
         do throws(Refusal) {
             var restoration = try daemon.restoration()
             banners = try leftUp(in: daemon)[...]
-            (lastGlobalID, ids) = try daemon.storage.read { journal throws(JournalError) in
+            (lastGlobalID, ids) = try daemon.storage.read { journal in
                 (try journal.firstName(last: daemon.limits.globalIDs), try journal.undecidedIDs()[...])
             }
             restoration.remaining = ids.count
@@ -92,7 +92,7 @@ final class Recovery: Job {
     /// The banners that earlier runs left up. Those of another server are deleted.
     private func leftUp(in daemon: Daemon) throws(Refusal) -> [StoredBanner] {
         let (storage, server) = (daemon.storage, daemon.server.identity)
-        let banners = try storage.read { journal throws(JournalError) in try journal.banners() }
+        let banners = try storage.read { try $0.banners() }
         let void = banners.filter { $0.server != server }
         if void.count == banners.count {
             if !void.isEmpty { storage.append(.allBannersGone) }
@@ -110,7 +110,7 @@ final class Recovery: Job {
         var size = 0
         for banner in banners {
             guard all || size < portion else { break }
-            let restored = try daemon.storage.read { journal throws(JournalError) in
+            let restored = try daemon.storage.read { journal in
                 let events = try journal.shown(in: banner, limit: .max)
                 let successor = events.isEmpty ? try Self.successor(of: banner, in: journal) : nil
                 return RestoredBanner(
@@ -147,7 +147,7 @@ final class Recovery: Job {
         guard let lastGlobalID else { return Restoration() }
         daemon.storage.journal?.advance(to: daemon.clock.reading)
         var restoration = Restoration()
-        restoration.origins = try daemon.storage.read { journal throws(JournalError) in
+        restoration.origins = try daemon.storage.read { journal in
             try journal.named(after: lastGlobalID, limit: limit).map {
                 let left = daemon.limits.deduplicationTime - journal.age(of: $0.id)
                 return Restoration.Remembered((origin: $0.origin, id: $0.id), left: left)
@@ -160,7 +160,7 @@ final class Recovery: Job {
     private func events(in daemon: Daemon) throws(Refusal) -> Restoration {
         let next = ids.prefix(portion)
         var restoration = daemon.restoration(
-            of: try daemon.storage.read { journal throws(JournalError) in try journal.undecided(next) })
+            of: try daemon.storage.read { try $0.undecided(next) })
         ids = ids.dropFirst(portion)
         outOfTurn.subtract(next)
         restoration.remaining = remaining
@@ -177,11 +177,7 @@ final class Recovery: Job {
 
     private func isToCome(_ id: EventID) -> Bool {
         guard !outOfTurn.contains(id) else { return false }
-        var (low, high) = (ids.startIndex, ids.endIndex)
-        while low < high {
-            let middle = (low + high) / 2
-            if ids[middle] < id { low = middle + 1 } else { high = middle }
-        }
-        return low < ids.endIndex && ids[low] == id
+        let index = ids.position(of: id)
+        return index < ids.endIndex && ids[index] == id
     }
 }

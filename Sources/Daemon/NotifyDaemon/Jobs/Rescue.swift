@@ -46,7 +46,7 @@ final class Rescue: Job {
         let storage = daemon.storage
         if let waiting, storage.acceptsEvents { try publish(waiting, in: daemon) }
         guard var search, daemon.isRestored, storage.isWritable else { return nil }
-        let portion = try storage.read { [search] journal throws(JournalError) in
+        let portion = try storage.read { [search] journal in
             try journal.newest(below: search.position, limit: Search.portion)
         }
         let recent = portion.prefix { $0.accepted >= search.since }
@@ -66,7 +66,7 @@ final class Rescue: Job {
         guard let decision = stored.decision, decision.outcome == .claimed, decision.form == .screen,
             daemon.event(stored).route.rescues
         else { return false }
-        let claims = try daemon.storage.read { journal throws(JournalError) in try journal.claims(on: stored.id) }
+        let claims = try daemon.storage.read { try $0.claims(on: stored.id) }
         return claims.allSatisfy { $0.form == .screen }
     }
 

@@ -37,15 +37,16 @@ extension Schedule {
             return Day.allCases
         }
         guard let names = reader.strings("days") else { return nil }
-        let words = Day.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
         guard !reader.isEmptyList("days") else {
-            reader.note("days", "'days' is empty; it has at least one of \(words), and without it every day counts")
+            reader.note(
+                "days", "'days' is empty; it has at least one of \(Day.quoted), and without it every day counts")
             return nil
         }
         var days: Set<Day> = []
         for (name, offset) in names {
             guard let day = Day(rawValue: name) else {
-                reader.source.note(at: offset, "\"\(PlainText.excerpt(name))\" is not a day; the days are \(words)")
+                reader.source.note(
+                    at: offset, "\"\(PlainText.excerpt(name))\" is not a day; the days are \(Day.quoted)")
                 continue
             }
             days.insert(day)

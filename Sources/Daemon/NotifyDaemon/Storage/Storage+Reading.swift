@@ -11,7 +11,7 @@ extension Storage {
     ///
     /// - Parameter wall: microseconds since the epoch.
     func firstID(at wall: Int64) -> EventID {
-        let known = (try? read { journal throws(JournalError) in try journal.lastID() }) ?? EventID(0)
+        let known = (try? read { try $0.lastID() }) ?? EventID(0)
         return EventID(max(UInt64(wall), known.rawValue + 1))
     }
 
@@ -19,13 +19,13 @@ extension Storage {
     var unreadable: Refusal { .storageUnavailable("the journal in \(disk.name) cannot be read: \(reason)") }
 
     /// - Throws: `Refusal.storageUnavailable`.
-    func read<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
+    func read<Result>(_ body: (Journal) throws -> Result) throws(Refusal) -> Result {
         guard let journal, journal.isReadable else { throw unreadable }
         defer { if let error = journal.indexFailure { say(error) } }
-        do throws(JournalError) {
+        do {
             return try body(journal)
         } catch {
-            if error == .damaged { say(error) }
+            if let error = error as? JournalError, error == .damaged { say(error) }
             throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
         }
     }
@@ -45,7 +45,7 @@ extension Storage {
     /// cannot be deleted before.
     func hasWaitingOutcomes(_ topic: TopicPrefix, upTo last: EventID) throws(Refusal) -> Bool {
         guard !backlog.isEmpty else { return false }
-        let undecided = try read { journal throws(JournalError) in try journal.undecided(topic) }
+        let undecided = try read { try $0.undecided(topic) }
         return undecided.contains { $0.id <= last && backlog.decision(of: $0.id) != nil }
     }
 

@@ -1,14 +1,6 @@
 import Routing
 import Systemd
 
-/// A call whose arguments have been read.
-struct IncomingCall {
-    let kind: Method.Kind
-    let access: Access
-    let request: Request
-    let message: RetainedMessage
-}
-
 /// Schedules calls.
 ///
 /// Most calls are handled at once. A call is queued if many calls have come together, if the bus is behind with our
@@ -29,7 +21,7 @@ extension RouterInterface: BusPumpDelegate {
     }
 
     /// Calls handled as they are read, before queued ones are served.
-    private static let immediateLimit = 16
+    static let immediateLimit = 16
     /// Queued calls handled before the next read.
     private static let batchSize = 32
     /// How long queued calls are handled before other sources of the loop are served.
@@ -52,23 +44,7 @@ extension RouterInterface: BusPumpDelegate {
     /// Unsent bytes above which nothing is read: sd-bus replies to some calls as it reads them.
     private static let readingLimit = 4 << 20
 
-    /// Handles a call now or queues it.
-    func schedule(_ call: IncomingCall) throws(Refusal) {
-        let caller = call.message.message.sender
-        let program = queue.program(of: caller)
-        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: program, at: host.instant) }
-        if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
-            host.callers.isIdentified(caller), !mustAwaitProgram(caller)
-        {
-            handledImmediately += 1
-            let begin = beginCall()
-            defer { endCall(of: caller, begun: begin) }
-            return try handle(call)
-        }
-        try enqueue(.call(call), of: caller, bytes: call.request.bytes, kind: call.kind)
-    }
-
-    private func enqueue(_ work: Work, of caller: String, bytes: Int = 0, kind: Method.Kind) throws(Refusal) {
+    func enqueue(_ work: Work, of caller: String, bytes: Int = 0, kind: Method.Kind) throws(Refusal) {
         guard queue.hasRoom(for: caller, kind: kind) else {
             throw .limitExceeded(
                 "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one program, "
@@ -108,7 +84,7 @@ extension RouterInterface: BusPumpDelegate {
     /// Schedules the calls that sd-bus handles itself too: introspection, properties, unknown methods.
     func scheduleBuiltInCalls() {
         builtInCalls = bus.filter { [self] message in
-            guard message.isCall(), !message.isCall(on: BusCodec.interface), !bus.isRedelivered(message) else {
+            guard message.isCall(), !message.isCall(on: Self.name), !bus.isRedelivered(message) else {
                 return false
             }
             let isSetting = message.isCall(of: "Set", on: "org.freedesktop.DBus.Properties")
@@ -130,13 +106,13 @@ extension RouterInterface: BusPumpDelegate {
 
     // MARK: What calls cost
 
-    private func beginCall() -> Int64 {
+    func beginCall() -> Int64 {
         repliedBytes = 0
         return Clock.monotonic()
     }
 
     /// The cost of a call is the time it took, plus about the time that the bus needs for its reply.
-    private func endCall(of caller: String, begun: Int64) {
+    func endCall(of caller: String, begun: Int64) {
         let cost = Int(Clock.monotonic() - begun) + repliedBytes >> 8
         queue.charge(caller, cost)
         // Timers and other callers come before the next call that is handled immediately.
@@ -167,7 +143,7 @@ extension RouterInterface: BusPumpDelegate {
     }
 
     /// Whether the bus keeps up with our replies.
-    private var canReply: Bool {
+    var canReply: Bool {
         bus.queuedBytes < (daemon.isCatchingUp ? Self.queueLimitWhileCatchingUp : Self.queueLimit)
     }
 
@@ -251,7 +227,7 @@ extension RouterInterface: BusPumpDelegate {
 
     /// Whether a call has to wait for the bus to say whose it is: where the tables fill, limits count before a call is
     /// handled. Else a program could have its calls handled over ever new connections, faster than they are told apart.
-    private func mustAwaitProgram(_ caller: String) -> Bool { daemon.isCrowded && host.programs.isLookedUp(caller) }
+    func mustAwaitProgram(_ caller: String) -> Bool { daemon.isCrowded && host.programs.isLookedUp(caller) }
 
     /// The bus has said whose a connection is.
     func programIdentified(_ caller: String) {
@@ -268,69 +244,20 @@ extension RouterInterface: BusPumpDelegate {
     }
 }
 
-/// Checks calls against the policy.
+/// Properties that need an identified caller, and another policy.
 extension RouterInterface {
-    /// - Throws: `.accessDenied`, which names the rule.
-    func authorize(_ permission: Permission, _ scope: AccessRequest.Scope, _ name: String) throws(Refusal) {
-        guard !daemon.policy.rules.isEmpty else { return }
-        let request = AccessRequest(permission: permission, scope: scope)
-        let caller = host.callers.caller(name)
-        guard let rule = daemon.policy.denyingRule(for: request, to: caller) else { return }
-        daemon.recordDenial(of: request, to: name, by: rule)
-        throw rule.refusal(of: request, to: host.callers.requiredIdentity > .none ? caller : nil)
-    }
-
-    func authorize(_ call: IncomingCall, of caller: String) throws(Refusal) {
-        guard !daemon.policy.rules.isEmpty, call.access != .everybody,
-            let scope = try scope(of: call.request, by: caller, call.access)
-        else { return }
-        for permission in call.access.permissions { try authorize(permission, scope, caller) }
-    }
-
-    /// What a call is about; `nil` where it needs no permission. An event that is neither in memory nor in the journal
-    /// cannot be changed.
-    private func scope(
-        of request: Request, by caller: String, _ access: Access
-    ) throws(Refusal) -> AccessRequest.Scope? {
-        switch request {
-        case .route(.published(let publication)): .topic(publication.topic)
-        case .route(.claimed(let id, _, _)), .route(.withdrawn(let id, _)), .route(.claimedProvisionally(let id, _, _)),
-            .route(.answered(let id, _, _)), .press(let id, _), .route(.snoozed(let id, _, _)):
-            try topic(of: id, by: caller, access)
-        case .claimNamed(let origin, _):
-            if let id = try daemon.knownEvent(named: origin) { try topic(of: id, by: caller, access) } else { nil }
-        case .route(.topicClaimed(let topic, _, _)), .route(.screenOpened(let topic, _, _)), .forget(let topic, _):
-            .prefix(topic)
-        case .route(.quieted(let topic, _)): .prefix(topic ?? .all)
-        case .route(.screenChanged(let id, _, _)): daemon.router.screen(id).map { .prefix($0.topic) }
-        case .route(.claimedNamed), .route(.claimedCold), .route(.digestsCounted), .read,
-            .history, .awaitChanges, .render, .explain, .diagnose:
-            nil
-        }
-    }
-
-    private func topic(of id: EventID, by caller: String, _ access: Access) throws(Refusal) -> AccessRequest.Scope? {
-        if access == .holder, daemon.remembers(id) { return nil }
-        guard let event = try daemon.origin(of: id) else { return nil }
-        // An earlier run may have been on another bus, which gave the same unique names to other programs.
-        if access == .publisher, id >= daemon.router.firstID, event.publisher == caller { return nil }
-        return .topic(event.topic)
-    }
-
-    // MARK: Properties
-
     /// sd-bus needs the result of setting a property at once. Where the caller has to be identified first, the call is
     /// intercepted before sd-bus handles it.
     private func interceptProperties() {
         setInterceptor = nil
         guard host.callers.requiredIdentity > .none else { return }
-        setInterceptor = bus.intercept(path: BusCodec.path) { [self] call in
+        setInterceptor = bus.intercept(path: Self.path) { [self] call in
             guard call.isCall(of: "Set", on: "org.freedesktop.DBus.Properties"),
-                (try? call.readString()) == BusCodec.interface, (try? call.readString()) == "Paused"
+                (try? call.readString()) == Self.name, (try? call.readString()) == "Paused"
             else { return false }
             let held = RetainedMessage(retaining: call)
             attempt(held) { () throws(Refusal) in
-                let isPaused = try codec.read(call) { call in
+                let isPaused = try read(call) { call in
                     guard try call.enter("v", "b") else { throw Refusal.invalidArguments("'Paused' is true or false") }
                     return try call.readBoolean()
                 }
@@ -356,9 +283,109 @@ extension RouterInterface {
     private func closeForbiddenScreens(of owner: String) {
         for screen in daemon.router.screens(of: owner) {
             let request = AccessRequest(permission: .claim, scope: .prefix(screen.topic))
-            guard let rule = daemon.policy.denyingRule(for: request, to: host.callers.caller(owner)) else { continue }
-            daemon.recordDenial(of: request, to: owner, by: rule)
-            daemon.handle(.screenChanged(screen.id, nil, by: owner))
+            if daemon.denyingRule(for: request, to: host.callers.caller(owner), owner) != nil {
+                daemon.handle(.screenChanged(screen.id, nil, by: owner))
+            }
+        }
+    }
+}
+
+/// Long replies, and those that wait for changes.
+extension RouterInterface {
+    /// How long one chunk takes.
+    private static let chunkLength: Duration = .milliseconds(1)
+
+    /// Writes the next chunk of a reply, or begins it, once fewer such replies are being made.
+    func write(_ chunked: ChunkedReply) throws(Refusal) {
+        guard chunked.takePlace(of: places) else {
+            continuation = chunked
+            return
+        }
+        let reply = chunked.reply ?? RetainedMessage(bus.methodReturn(to: chunked.call.message))
+        if chunked.reply == nil { try chunked.reading.begin(reply.message, in: daemon) }
+        chunked.reply = reply
+        let end = host.instant + Self.chunkLength
+        guard try chunked.reading.write(reply.message, until: end, in: daemon) else {
+            continuation = chunked
+            return
+        }
+        repliedBytes += chunked.reading.bytes
+        daemon.sendAfterCommit(.encoded(RetainedMessage(reply, bytes: chunked.reading.bytes)))
+    }
+
+    // MARK: Waiting for changes
+
+    /// Answers with the changes that there are, or with the next ones.
+    func answerOrWait(_ call: AwaitingCall, of caller: String) throws(Refusal) {
+        daemon.endTurn()
+        let list = try ChangeList.beginning(after: call.after, limit: call.limit, in: daemon.storage)
+        if let list { return try write(ChunkedReply(list, to: call.call)) }
+        try awaiting.add(call, of: caller, owner: host.owner(of:))
+    }
+
+    /// There are new changes on disk: the calls that wait for them are queued as if they came now.
+    func changesCommitted() {
+        guard !awaiting.isEmpty else { return }
+        areAwaitingNext = queue.isEmpty
+        for (caller, call) in awaiting.takeAll() { queue.enqueue(.awaiting(call), of: caller, kind: .reading) }
+        bus.resume()
+    }
+
+    /// Answers the calls that wait for changes in the turn of the loop that commits them, if no other call is queued
+    /// before them.
+    func answerAwaiting() {
+        guard areAwaitingNext else { return }
+        areAwaitingNext = false
+        if !handleBatch() { bus.pause() }
+        daemon.endTurn()
+    }
+}
+
+/// A reply that is made in chunks.
+final class ChunkedReply {
+    /// The replies that are being made. Each is in memory until it is sent. A caller has at most one: its rest is first
+    /// in the caller's queue.
+    final class Places {
+        fileprivate static let limit = 2
+        fileprivate var taken = 0
+    }
+
+    let call: RetainedMessage
+    let reading: any Reading
+    /// As far as it is written; `nil` before it has begun.
+    fileprivate var reply: RetainedMessage?
+    private var places: Places?
+
+    init(_ reading: any Reading, to call: RetainedMessage) {
+        self.reading = reading
+        self.call = call
+    }
+
+    /// It is neither complete nor dropped until then.
+    deinit { places?.taken -= 1 }
+
+    /// - Returns: whether it has a place; not while too many others are being made.
+    fileprivate func takePlace(of places: Places) -> Bool {
+        guard self.places == nil else { return true }
+        guard places.taken < Places.limit else { return false }
+        places.taken += 1
+        self.places = places
+        return true
+    }
+}
+
+/// Reports every connection that leaves the bus.
+///
+/// One match rule covers all connections. The bus keeps the order: the signal follows the connection's last message.
+/// The rule is installed before the daemon can be called, because a caller may leave before its call is read.
+final class PeerMonitor {
+    /// Called on the loop, with the unique name.
+    var onLeave: (String) -> Void = { _ in }
+    private var slot: BusSlot?
+
+    init(_ bus: BusConnection) throws(SystemdError) {
+        slot = try bus.matchOwnerChanges("arg2=''") { [self] name, _ in
+            if name.hasPrefix(":") { onLeave(name) }
         }
     }
 }
