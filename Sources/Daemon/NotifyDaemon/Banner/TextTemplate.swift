@@ -36,8 +36,12 @@ package struct TextTemplate: Sendable {
     ///   are not known. Any other name may be absent, and is only allowed inside its own section,
     ///   `{{#distance}}…{{/distance}}`.
     package init(_ text: String, names: Set<ByteString>?) throws(Mistake) {
-        self.tags = try Self.checkSize(of: text)
+        guard text.utf8.count <= Self.maximumBytes else {
+            throw Mistake(reason: "it has \(text.utf8.count) bytes; a template has at most \(Self.maximumBytes)")
+        }
         let tags = TemplateTags(text)
+        if let excess = tags.excess { throw Mistake(reason: excess) }
+        self.tags = tags.count
         var reasons: [String] = []
         if let partial = tags.partial {
             reasons.append(
@@ -71,45 +75,6 @@ package struct TextTemplate: Sendable {
         }
     }
 
-    /// Refuses templates for which the library needs too much time or stack.
-    ///
-    /// - Returns: the number of tags.
-    private static func checkSize(of text: String) throws(Mistake) -> Int {
-        let bytes = Array(text.utf8)
-        guard bytes.count <= maximumBytes else {
-            throw Mistake(reason: "it has \(bytes.count) bytes; a template has at most \(maximumBytes)")
-        }
-        var tags = 0
-        var depth = 0
-        var index = 0
-        while index + 1 < bytes.count {
-            guard bytes[index] == UInt8(ascii: "{"), bytes[index + 1] == UInt8(ascii: "{") else {
-                index += 1
-                continue
-            }
-            tags += 1
-            index += 2
-            switch index < bytes.count ? bytes[index] : 0 {
-            // Other delimiters would hide names from this check.
-            case UInt8(ascii: "="): throw Mistake(reason: "the braces of a template cannot be changed")
-            case UInt8(ascii: "#"), UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "<"): depth += 1
-            case UInt8(ascii: "/"): depth -= 1
-            default: break
-            }
-            let length = bytes[index...].prefix { $0 != UInt8(ascii: "}") && $0 != UInt8(ascii: "\n") }.count
-            guard length <= maximumTagBytes else {
-                throw Mistake(reason: "a tag has \(length) bytes; one has at most \(maximumTagBytes)")
-            }
-            guard depth <= maximumDepth else {
-                throw Mistake(reason: "sections are at most \(maximumDepth) deep within each other")
-            }
-        }
-        guard tags <= maximumTags else {
-            throw Mistake(reason: "it has \(tags) tags; a template has at most \(maximumTags)")
-        }
-        return tags
-    }
-
     /// The library's errors, for authors of templates.
     private static func words(for error: any Error, _ tags: TemplateTags) -> String {
         switch (error as? MustacheTemplate.Error, tags.strayEnd) {
@@ -133,6 +98,9 @@ package struct TextTemplate: Sendable {
 /// The names a template uses, those it uses outside of a section of the same name, and its first partial, which would
 /// render as nothing.
 private struct TemplateTags {
+    private(set) var count = 0
+    /// Why the library would need too much time or stack, or other names than these would be used.
+    private(set) var excess: String?
     private(set) var all: Set<ByteString> = []
     private(set) var unguarded: [String] = []
     private(set) var partial: String?
@@ -143,10 +111,15 @@ private struct TemplateTags {
 
     init(_ text: String) {
         var sections: [(sign: Character, name: String)] = []
+        var depth = 0
         var rest = text[...]
         while let open = rest.firstRange(of: "{{"), let close = rest[open.upperBound...].firstRange(of: "}}") {
             let tag = rest[open.upperBound..<close.lowerBound].drop { $0 == "{" || $0 == " " }
             rest = rest[close.upperBound...]
+            count += 1
+            if let sign = tag.first, "#^$<".contains(sign) { depth += 1 }
+            if tag.first == "/" { depth -= 1 }
+            excess = excess ?? Self.excess(of: tag, depth: depth)
             let name = String(tag.drop { "#^/&!% ".contains($0) }.prefix { $0 != " " && $0 != "}" })
             switch tag.first {
             case "!", "%": continue
@@ -164,6 +137,18 @@ private struct TemplateTags {
             }
         }
         openSection = sections.last
+        guard excess == nil, count > TextTemplate.maximumTags else { return }
+        excess = "it has \(count) tags; a template has at most \(TextTemplate.maximumTags)"
+    }
+
+    private static func excess(of tag: Substring, depth: Int) -> String? {
+        let bytes = tag.utf8.count
+        if tag.first == "=" { return "the braces of a template cannot be changed" }
+        if bytes > TextTemplate.maximumTagBytes {
+            return "a tag has \(bytes) bytes; one has at most \(TextTemplate.maximumTagBytes)"
+        }
+        guard depth > TextTemplate.maximumDepth else { return nil }
+        return "sections are at most \(TextTemplate.maximumDepth) deep within each other"
     }
 }
 
