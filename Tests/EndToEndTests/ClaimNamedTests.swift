@@ -195,11 +195,11 @@ struct ClaimNamedTests {
         try await withFaultRig { rig in
             let wrong: [([String: Value], String)] = [
                 (["colour": .string("red")], "there is no option 'colour'"),
-                (["device": .uint32(1)], "option 'device' has type u"),
+                (["device": .uint32(1)], "option 'device' must be a string (s); it has type u"),
                 (["device": .string(String(repeating: "x", count: 65))], "option 'device' has 65 bytes"),
                 (["via": .string("")], "option 'via' has 0 bytes"),
                 (["expires": .int64(-1)], "option 'expires' must be between"),
-                (["read": .string("yes")], "option 'read' has type s"),
+                (["read": .string("yes")], "option 'read' must be a boolean (b); it has type s"),
                 (["read": .boolean(true), "withdrawn": .boolean(true)], "contradict each other"),
             ]
             for (options, words) in wrong {

@@ -88,7 +88,8 @@ public struct InboundMap: Equatable, Sendable {
         if let id, let text = values.value(at: id)?.plainText, !text.isEmpty {
             guard text.utf8.count <= Self.maximumName else {
                 throw MapError(
-                    "'\(id.joined(separator: "."))' has \(text.utf8.count) bytes; it has at most \(Self.maximumName)")
+                    "'\(id.joined(separator: "."))' must have at most \(Self.maximumName) bytes; "
+                        + "it has \(text.utf8.count)")
             }
             event.id = text
         }

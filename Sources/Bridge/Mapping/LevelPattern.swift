@@ -36,7 +36,7 @@ public struct LevelPattern: Equatable, Sendable, CustomStringConvertible {
             case "+": levels.append(.any(name: nil))
             case "#":
                 guard index == parts.count - 1 else {
-                    throw MapError("# stands for all levels from there on; it is the last one")
+                    throw MapError("# stands for all levels from there on, so it must be the last one")
                 }
                 levels.append(.rest)
             case _ where part.hasPrefix("{") && part.hasSuffix("}"):

@@ -155,7 +155,7 @@ extension NotifyClient {
     ///   claimed or held, or never gets a banner.
     /// - Throws: `refused` with `UnknownEvent` or `LimitExceeded`.
     public func claimProvisionally(_ id: EventID, within limit: Duration) async throws(NotifyError) -> Verdict {
-        let time = try limit.argument(in: .milliseconds(1), "The time to confirm a claim is 1 ms to 10 minutes long.")
+        let time = try limit.argument(in: .milliseconds(1), "A hold must be 1 ms to 10 minutes long.")
         return try await call("ClaimProvisionally", [.uint64(id.rawValue), time]).result { $0.string.map(Verdict.init) }
     }
 
@@ -192,7 +192,7 @@ extension NotifyClient {
     /// - Throws: `refused` with `InvalidTopic` or `LimitExceeded`.
     @discardableResult
     public func claimTopic(_ topic: String, grace: Duration = .zero) async throws(NotifyError) -> Int {
-        let time = try grace.argument(in: .milliseconds(1), "A grace is 0 to 10 seconds long.")
+        let time = try grace.argument(in: .milliseconds(1), "A grace must be 0 to 10 seconds long.")
         return try await call("ClaimTopic", [.string(topic), time]).result { $0.integer() }
     }
 

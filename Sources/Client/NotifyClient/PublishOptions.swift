@@ -76,8 +76,8 @@ public struct PublishOptions: Hashable, Sendable {
         values["banner"] = banner.map(Value.boolean)
         values["own-banner"] = ownBanner.map(Value.boolean)
         values["published"] = published.map(Value.int64)
-        values["ttl"] = try timeToLive?.argument(in: .seconds(1), "A time to live is 0 seconds to 28 days long.")
-        values["window"] = try window?.argument(in: .milliseconds(1), "A window is 0 to 60 seconds long.")
+        values["ttl"] = try timeToLive?.argument(in: .seconds(1), "A time to live must be 0 seconds to 28 days long.")
+        values["window"] = try window?.argument(in: .milliseconds(1), "A window must be 0 to 60 seconds long.")
         return values
     }
 }
@@ -150,7 +150,8 @@ public struct BannerOptions: Hashable, Sendable {
         values["category"] = category.map(Value.string)
         values["sound"] = sound.map(Value.string)
         values["desktop-entry"] = desktopEntry.map(Value.string)
-        values["timeout"] = try timeout?.argument(in: .milliseconds(1), "A banner stays up for 0 seconds to 24 hours.")
+        values["timeout"] = try timeout?.argument(
+            in: .milliseconds(1), "The timeout of a banner must be 0 seconds to 24 hours long.")
         values["transient"] = isTransient.map(Value.boolean)
         values["resident"] = isResident.map(Value.boolean)
         values["progress"] = progress.map { .int64(Int64($0)) }

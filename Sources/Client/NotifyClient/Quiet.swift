@@ -57,7 +57,7 @@ extension NotifyClient {
     ///     Others may still cover it: see ``quiet()``.
     /// - Throws: `refused` with `InvalidTopic` or `LimitExceeded`.
     public func mute(_ topic: String, for time: Duration) async throws(NotifyError) {
-        let seconds = try time.argument(in: .seconds(1), "A topic is muted for 0 seconds to 136 years.")
+        let seconds = try time.argument(in: .seconds(1), "A mute must be 0 seconds to 136 years long.")
         _ = try await call("Mute", [.string(topic), seconds])
     }
 
@@ -66,7 +66,8 @@ extension NotifyClient {
     /// - Parameter time: whole seconds; zero: until ``setPaused(_:)`` ends it.
     /// - Throws: `refused` with `AccessDenied`.
     public func pause(for time: Duration = .zero) async throws(NotifyError) {
-        _ = try await call("Pause", [try time.argument(in: .seconds(1), "A pause is 0 seconds to 136 years long.")])
+        let seconds = try time.argument(in: .seconds(1), "A pause must be 0 seconds to 136 years long.")
+        _ = try await call("Pause", [seconds])
     }
 
     /// Lets the banner of an event come back later. Its banner is closed now, or no longer shows it; the event stays
@@ -80,7 +81,7 @@ extension NotifyClient {
     ///   - time: whole seconds, from a minute to seven days.
     /// - Throws: `refused` with `UnknownEvent`, `InvalidEvent` or `LimitExceeded`.
     public func snooze(_ id: EventID, for time: Duration) async throws(NotifyError) {
-        let seconds = try time.argument(in: .seconds(1), "An event is snoozed for 60 seconds to 7 days.")
+        let seconds = try time.argument(in: .seconds(1), "A snooze must be 60 seconds to 7 days long.")
         _ = try await call("Snooze", [.uint64(id.rawValue), seconds])
     }
 

@@ -152,7 +152,7 @@ struct ScreenOptions: Sendable {
         var values: [String: Value] = [:]
         values["mode"] = mode.map { .string($0.rawValue) }
         values["state"] = state.map { .string($0.rawValue) }
-        values["lease"] = try lease?.argument(in: .seconds(1), "A lease is 0 seconds to 136 years long.")
+        values["lease"] = try lease?.argument(in: .seconds(1), "A lease must be 0 seconds to 136 years long.")
         values["clear"] = clear.map(Value.boolean)
         return .variants(values)
     }

@@ -48,7 +48,7 @@ public struct TableReader {
     /// Texts of a configuration are sent in messages.
     private func deliverable(_ text: String, _ key: String, at offset: Int?) -> String? {
         guard text.utf8.count <= Self.maximumText else {
-            source.note(at: offset, "'\(key)' has \(text.utf8.count) bytes; it has at most \(Self.maximumText)")
+            source.note(at: offset, "'\(key)' must have at most \(Self.maximumText) bytes; it has \(text.utf8.count)")
             return nil
         }
         guard text.fitsIntoMessage else {
@@ -76,7 +76,7 @@ public struct TableReader {
         let wanted = "a duration such as \"100ms\", \"5s\", \"10m\" or \"12h\""
         guard let (text, _) = value(key, wanted, \.string) else { return nil }
         guard text.utf8.count <= Self.maximumText, let duration = Duration(text: text) else {
-            note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is \(wanted)")
+            note(key, "'\(key)' must be \(wanted); it is \"\(PlainText.excerpt(text))\"")
             return nil
         }
         guard duration >= minimum, duration <= maximum else {
@@ -91,7 +91,7 @@ public struct TableReader {
     where Word.RawValue == String {
         guard let (text, _) = value(key, Word.quoted, \.string) else { return nil }
         guard let word = Word(rawValue: text) else {
-            note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is one of \(Word.quoted)")
+            note(key, "'\(key)' must be one of \(Word.quoted); it is \"\(PlainText.excerpt(text))\"")
             return nil
         }
         return word
@@ -106,8 +106,7 @@ public struct TableReader {
         guard user.utf8.count <= 256, !user.utf8.contains(0), let entry = getpwnam(user) else {
             note(
                 key,
-                "'\(key)' is \"\(PlainText.excerpt(user))\", and there is no such user; it is the "
-                    + "number or the name of one"
+                "'\(key)' must be the number or the name of a user; there is no \"\(PlainText.excerpt(user))\""
             )
             return nil
         }
@@ -124,7 +123,7 @@ public struct TableReader {
         var strings: [(text: String, offset: Int)] = []
         for node in nodes {
             guard let string = node.string else {
-                source.note(at: node.offset, "'\(key)' is a list of strings, and this is \(node.kind)")
+                source.note(at: node.offset, "'\(key)' must be a list of strings; this is \(node.kind)")
                 continue
             }
             if let text = deliverable(string, key, at: node.offset) { strings.append((text, node.offset)) }
@@ -136,7 +135,7 @@ public struct TableReader {
         let wanted = "a list of tables" + (isRoot ? ", each of which begins with [[\(key)]]" : "")
         guard let (nodes, _) = list(key, wanted, upTo: maximum) else { return [] }
         return nodes.compactMap { node in
-            if node.table == nil { source.note(at: node.offset, "'\(key)' is \(wanted), and this is \(node.kind)") }
+            if node.table == nil { source.note(at: node.offset, "'\(key)' must be \(wanted); this is \(node.kind)") }
             return node.table
         }
     }
@@ -146,7 +145,8 @@ public struct TableReader {
     {
         guard let (nodes, offset) = value(key, wanted, \.array) else { return nil }
         guard nodes.count <= maximum else {
-            source.note(at: nodes[maximum].offset, "'\(key)' has \(nodes.count) elements; it has at most \(maximum)")
+            source.note(
+                at: nodes[maximum].offset, "'\(key)' must have at most \(maximum) elements; it has \(nodes.count)")
             return nil
         }
         return (nodes, offset)
@@ -158,7 +158,7 @@ public struct TableReader {
         known.append(key)
         guard let entry = table[key], !entry.node.isBad else { return nil }
         guard let result = read(entry.node) else {
-            source.note(at: entry.offset, "'\(key)' is \(entry.node.kind); it is \(wanted)")
+            source.note(at: entry.offset, "'\(key)' must be \(wanted); it is \(entry.node.kind)")
             return nil
         }
         return (result, entry.node.offset)

@@ -109,8 +109,8 @@ extension Appearance {
         let text = try option.text(upTo: maximumText)
         guard isIcon(text) else {
             throw .invalidEvent(
-                "option 'icon' is '\(text.quotable)'; it is a name of the icon theme, an absolute path, or an address "
-                    + "that begins with file:///")
+                "option 'icon' must be a name from the icon theme, an absolute path, or an address that begins with "
+                    + "file:///; it is '\(text.quotable)'")
         }
         return text
     }
@@ -119,7 +119,8 @@ extension Appearance {
         let text = try option.text(upTo: maximumText)
         guard isLocalFile(text) else {
             throw .invalidEvent(
-                "option 'image' is '\(text.quotable)'; it is an absolute path, or an address that begins with file:///")
+                "option 'image' must be an absolute path, or an address that begins with file:///; "
+                    + "it is '\(text.quotable)'")
         }
         return text
     }
@@ -130,8 +131,8 @@ extension Appearance {
         }
         guard elements.count.isMultiple(of: 2), elements.count <= 2 * maximumActions else {
             throw .invalidEvent(
-                "option 'actions' has \(elements.count) texts; it is a key and a label for each of at most "
-                    + "\(maximumActions) buttons")
+                "option 'actions' must have a key and a label for each of at most \(maximumActions) buttons; "
+                    + "it has \(elements.count) texts")
         }
         var texts: [String] = []
         for case .string(let text) in elements {

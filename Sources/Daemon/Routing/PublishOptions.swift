@@ -100,6 +100,6 @@ extension Field {
     }
 
     func wrongType(_ wanted: String) -> Refusal {
-        .invalidEvent("option '\(name)' has type \(value.signature); it is \(wanted)")
+        .invalidEvent("option '\(name)' must be \(wanted); it has type \(value.signature)")
     }
 }

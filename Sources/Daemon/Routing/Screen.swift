@@ -66,12 +66,13 @@ public struct ScreenOptions: Sendable, Equatable {
             case "state": state = try Self.word(entry)
             case "lease":
                 guard let seconds = entry.value.integer, (0...Int64(UInt32.max)).contains(seconds) else {
-                    throw .invalidArguments("option 'lease' is a number of seconds (u); 0 means none")
+                    throw .invalidArguments("option 'lease' must be a number of seconds (u); 0 means none")
                 }
                 lease = .seconds(seconds)
             case "clear":
                 guard case .boolean(let flag) = entry.value else {
-                    throw .invalidArguments("option 'clear' has type \(entry.value.signature); it is a boolean (b)")
+                    throw .invalidArguments(
+                        "option 'clear' must be a boolean (b); it has type \(entry.value.signature)")
                 }
                 clear = flag
             default:
@@ -86,7 +87,7 @@ public struct ScreenOptions: Sendable, Equatable {
     ) throws(Refusal) -> Word where Word.RawValue == String {
         guard case .string(let text) = entry.value, let word = Word(rawValue: text) else {
             let words = Word.allCases.map { "\"\($0.rawValue)\"" }.joined(separator: ", ")
-            throw .invalidArguments("option '\(entry.name)' is one of the strings \(words)")
+            throw .invalidArguments("option '\(entry.name)' must be one of the strings \(words)")
         }
         return word
     }

@@ -118,7 +118,7 @@ struct MapReader {
         if topics?.isEmpty == true { table.note("topics", "at least one topic goes out, such as \"/run\"") }
         guard let name, let topics else { return nil }
         guard NtfyMessage.isName(name) else {
-            table.note("publish", "'publish' is a topic at the server: 1 to 64 letters, digits, - and _")
+            table.note("publish", "'publish' must be a topic at the server: 1 to 64 letters, digits, - and _")
             return nil
         }
         if inbound.contains(where: { $0.names.contains(name) }) {

@@ -146,7 +146,7 @@ public struct NtfySettings: Equatable, Sendable {
         }
         if let token { return .token(token) }
         guard let user, let password else { return nil }
-        if user.isEmpty || user.contains(":") { table.note("user", "'user' is a name without a colon") }
+        if user.isEmpty || user.contains(":") { table.note("user", "'user' must be a name without a colon") }
         return .password(password, user: user)
     }
 }

@@ -79,8 +79,8 @@ struct PushEndpoint: Sendable {
                 nil
             }
         return given.map {
-            "the distributor gives \($0); right is one such as https://push.example/… of at "
-                + "most \(maximumAddress) bytes"
+            "the distributor gives \($0); it must be one such as https://push.example/… of at most "
+                + "\(maximumAddress) bytes"
         }
     }
 

@@ -18,7 +18,7 @@ public struct PushSettings: Equatable, Sendable {
         settings.distributor = root.string("distributor")
         if let name = settings.distributor, !DistributorName.isOne(name) {
             root.note(
-                "distributor", "'distributor' is a name on the bus, such as \"\(DistributorName.prefix)kde\"")
+                "distributor", "'distributor' must be a name on the bus, such as \"\(DistributorName.prefix)kde\"")
         }
         _ = root.tables("map", upTo: PushEndpoint.maximumCount) { table in
             guard let name = table.required("endpoint", { $0.string($1) }) else { return false }
@@ -40,7 +40,7 @@ public struct PushSettings: Equatable, Sendable {
         if let below = map.below, below.source.split(separator: "/").contains(where: { $0 == "." || $0 == ".." }) {
             table.note(
                 "below",
-                "'below' has . or .., and nothing leads out of the topic of the endpoint; right is \"27/likes\"")
+                "'below' must stay below the topic of the endpoint, such as \"27/likes\"; it has . or ..")
         }
         map.urgency = table.parsed("urgency", MessageUrgency.template)
         map.id = table.parsed("id", MessageTemplate.init)

@@ -25,7 +25,7 @@ struct TableReaderTests {
         arguments: [
             ("[link]\nserver = \"a\"\nuser = \"b\"\n", "a.toml:3:1: there is no key 'user' here; the keys are server"),
             ("[link]\n", "a.toml:1:1: 'server' is missing here"),
-            ("[link]\nserver = 7\n", "a.toml:2:1: 'server' is a whole number; it is a string such as \"text\""),
+            ("[link]\nserver = 7\n", "a.toml:2:1: 'server' must be a string such as \"text\"; it is a whole number"),
             ("[link]\nserver = \"a\"\n[[channel]]\n", "a.toml:3:1: 'name' is missing here"),
             (
                 "[link]\nserver = \"a\"\n[other]\n",

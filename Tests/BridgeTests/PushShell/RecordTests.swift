@@ -53,7 +53,7 @@ struct RecordTests {
             ("https://secret/" + String(repeating: "a", count: 1000), "of 1015 bytes"),
         ] {
             let flaw = PushEndpoint.flaw(ofAddress: address) ?? ""
-            #expect(flaw.contains(part) && flaw.contains("right is one such as") && !flaw.contains("secret"), "\(flaw)")
+            #expect(flaw.contains(part) && flaw.contains("must be one such as") && !flaw.contains("secret"), "\(flaw)")
         }
     }
 

@@ -52,9 +52,10 @@ struct SettingsTests {
     }
 
     @Test(arguments: [
-        ("distributor = \"org.kde.x\"", "is a name on the bus"), ("[[map]]\ntitle = \"a\"", "'endpoint' is missing"),
+        ("distributor = \"org.kde.x\"", "must be a name on the bus"),
+        ("[[map]]\ntitle = \"a\"", "'endpoint' is missing"),
         ("[[map]]\nendpoint = \"a b\"", "letters, digits"), ("[[map]]\nendpoint = \"a\"\nurgency = \"x\"", "one of"),
-        ("[[map]]\nendpoint = \"a\"\nbelow = \"/../x\"", "leads out of"),
+        ("[[map]]\nendpoint = \"a\"\nbelow = \"/../x\"", "must stay below the topic"),
         ("[[map]]\nendpoint = \"a\"\ntitle = \"{{\"", "not closed"),
         ("[[map]]\nendpoint = \"a\"\nfields = { x = 7 }", "a field is a text"),
         ("[[map]]\nendpoint = \"a\"\n[[map]]\nendpoint = \"a\"", "two maps"), ("x = 1", "no key 'x'"),

@@ -24,13 +24,13 @@ struct ConfigurationLimitTests {
     private static let excesses = [
         Excess(
             name: "5,000 nested sections", text: route("title", "\"\(times("{{#a}}", 5000))\(times("{{/a}}", 5000))\""),
-            place: "3:1", word: "'title' has 60000 bytes"),
+            place: "3:1", word: "'title' must have at most 8192 bytes; it has 60000"),
         Excess(
             name: "300 nested sections", text: route("title", "\"\(times("{{#a}}", 300))\(times("{{/a}}", 300))\""),
             place: "3:1", word: "sections are at most 16 deep"),
         Excess(
             name: "20,000 tags", text: route("body", "\"\(times("{{a}}", 20_000))\""), place: "3:1",
-            word: "'body' has 100000 bytes"),
+            word: "'body' must have at most 8192 bytes; it has 100000"),
         Excess(name: "500 tags", text: route("body", "\"\(times("{{a}}", 500))\""), place: "3:1", word: "500 tags"),
         Excess(
             name: "a long tag", text: route("body", "\"{{\(times("a(", 1000))}}\""), place: "3:1",

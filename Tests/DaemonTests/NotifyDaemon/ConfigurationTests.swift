@@ -43,10 +43,10 @@ struct ConfigurationTests {
     }
 
     @Test(arguments: [
-        ("terminal = []", 2, 1, "'terminal' names no program"),
-        ("terminal = [\"\"]", 2, 1, "'terminal' names no program"),
-        ("terminal = \"foot\"", 2, 1, "it is a list of strings"),
-        ("terminal = [\"foot\", 1]", 2, 21, "'terminal' is a list of strings"),
+        ("terminal = []", 2, 1, "'terminal' must be a program"),
+        ("terminal = [\"\"]", 2, 1, "'terminal' must be a program"),
+        ("terminal = \"foot\"", 2, 1, "must be a list of strings"),
+        ("terminal = [\"foot\", 1]", 2, 21, "'terminal' must be a list of strings"),
     ])
     func aTerminalThatIsNoneHasItsPlace(_ text: String, _ line: Int, _ column: Int, _ words: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try read("[banner]\n" + text) }
@@ -182,16 +182,16 @@ struct ConfigurationTests {
             word: "{{<x}} stands for another template"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\", label = \"A\", exec = [] } ]\n", place: "3:39",
-            word: "'exec' names no program"),
+            word: "'exec' must be a program"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nactions = [ { key = \"a\", label = \"A\", exec = [\"\"] } ]\n",
             place: "3:39", word: "such as [\"notify-log\", \"--quick\"]"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nicon = \"https://example.org/icon.png\"\n", place: "3:1",
-            word: "'icon' is neither a name"),
+            word: "'icon' must be a name"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nicon = \"HTTP://example.org/icon.png\"\n", place: "3:1",
-            word: "such as \"mail-unread\", or a file, such as \"file:///usr/"),
+            word: "such as \"mail-unread\", or a local file, such as \"file:///usr/"),
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
             word: "must not be shorter than the window"),
@@ -204,8 +204,8 @@ struct ConfigurationTests {
         Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nunit = \"feed\"\n", place: "3:1", word: "a whole name such as"),
         Mistake(
             text: "[[policy]]\ndeny = [\"claim\"]\nuser = \"no such user\"\n", place: "3:1",
-            word: "there is no such user"),
-        Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nuser = -1\n", place: "3:1", word: "there is no such user"),
+            word: "the name of a user"),
+        Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nuser = -1\n", place: "3:1", word: "the name of a user"),
         Mistake(text: "[[policy]]\ndeny = [\"claim\"]\nwho = \"me\"\n", place: "3:1", word: "there is no key 'who'"),
     ])
     func aMistakeIsReportedWithItsPlaceAndWhatWouldBeRight(_ mistake: Mistake) {
@@ -297,7 +297,7 @@ struct ConfigurationTests {
         let mistakes = error?.mistakes.map { "\($0.line) \($0.reason)" } ?? []
         let expected = [
             "2 the capture {x} is there twice", "3 'title': a section is not closed", "4 'body': {{>part}} stands for",
-            "5 'window' is \"2y\"", "9 'title': {{>part}} stands for", "9 'title': a section is not closed",
+            "5 'window' must be a duration", "9 'title': {{>part}} stands for", "9 'title': a section is not closed",
             "9 'title': {{a}} may be absent", "9 'title': {{b}} may be absent", "10 'body': {{d}} may be absent",
             "11 the type of the field 'c'",
         ]

@@ -194,16 +194,16 @@ struct ScheduleTests {
 
     @Test(arguments: [
         ("from = \"22:00\"", 1, 1, "a schedule needs 'to'"),
-        ("from = \"24:00\"\nto = \"07:00\"", 2, 1, "'from' is \"24:00\"; it is a local time"),
-        ("from = \"22:00\"\nto = \"7:00\"", 3, 1, "'to' is \"7:00\""),
-        ("from = \"22:00\"\nto = \"07:60\"", 3, 1, "'to' is \"07:60\""),
-        ("from = 22\nto = \"07:00\"", 2, 1, "'from' is"),
+        ("from = \"24:00\"\nto = \"07:00\"", 2, 1, "'from' must be a local time"),
+        ("from = \"22:00\"\nto = \"7:00\"", 3, 1, "it is \"7:00\""),
+        ("from = \"22:00\"\nto = \"07:60\"", 3, 1, "it is \"07:60\""),
+        ("from = 22\nto = \"07:00\"", 2, 1, "'from' must be a string"),
         ("from = \"22:00\"\nto = \"07:00\"\ndays = [\"mon\", \"Tue\"]", 4, 16, "\"Tue\" is not a day; the days"),
-        ("from = \"22:00\"\nto = \"07:00\"\ndays = []", 4, 1, "'days' is empty"),
-        ("from = \"22:00\"\nto = \"07:00\"\ntopics = []", 4, 1, "'topics' is empty"),
+        ("from = \"22:00\"\nto = \"07:00\"\ndays = []", 4, 1, "'days' must have at least one"),
+        ("from = \"22:00\"\nto = \"07:00\"\ntopics = []", 4, 1, "'topics' must have at least one"),
         ("from = \"22:00\"\nto = \"07:00\"\ntopics = [\"post\"]", 4, 11, "does not start with '/'"),
         ("from = \"22:00\"\nto = \"07:00\"\nday = [\"mon\"]", 4, 1, "the keys are days, digest, from, to, topics"),
-        ("from = \"22:00\"\nto = \"07:00\"\ndigest = \"yes\"", 4, 1, "'digest' is a string; it is true or false"),
+        ("from = \"22:00\"\nto = \"07:00\"\ndigest = \"yes\"", 4, 1, "'digest' must be true or false; it is a string"),
     ])
     func eachMistakeHasItsPlace(_ text: String, _ line: Int, _ column: Int, _ words: String) throws {
         let error = #expect(throws: ConfigurationError.self) { try read("[[quiet]]\n" + text) }

@@ -143,7 +143,7 @@ struct DesktopRulesTests {
         ),
         ("[[app]]\ntitle = \"(\"", "desktop.toml:2:1: 'title': "),
         ("[[app]]\napp = \"a\"\ntopic = \"a\"", "desktop.toml:3:1: 'topic': "),
-        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' is"),
+        ("[[app]]\napp = \"a\"\nkeep = \"500d\"", "desktop.toml:3:1: 'keep' must be"),
         (
             "[[app]]\napp = \"a\"\nkeep = \"999ms\"",
             "desktop.toml:3:1: 'keep' must be 0, or between 1s and 366d; it is 999ms"
@@ -152,7 +152,7 @@ struct DesktopRulesTests {
             "[[app]]\ncategory = \"im.\"",
             "desktop.toml:2:1: 'category' is \"im.\"; \"im\" is for all that begin with it and a dot"
         ),
-        ("[[app]]\napp = \"a\"\nclaim = \"room\"", "desktop.toml:3:1: 'claim' is \"room\"; it is one of \"app\""),
+        ("[[app]]\napp = \"a\"\nclaim = \"room\"", "desktop.toml:3:1: 'claim' must be one of \"app\"; it is \"room\""),
         ("[[app]]\napp = \"a\"\nsound = \"x\"", "desktop.toml:3:1:"),
     ])
     func mistakesHaveTheirPlaces(_ text: String, _ words: String) throws {

@@ -8,13 +8,16 @@ struct MapSettingsTests {
     private static let link = "[link]\nserver = \"mqtts://broker.example\"\nuser = \"mina\"\nname = \"desk\"\n"
 
     private func maps(_ text: String) throws -> MapSettings {
-        try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0, host: "desk") }.maps
+        try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0, host: "desk") }
+            .maps
     }
 
     /// The mistakes, as they are told.
     private func mistakes(_ text: String) -> [String] {
         do throws(ConfigurationError) {
-            _ = try TableReader.read(file: "mqtt.toml", text: Self.link + text) { LinkSettings.read(from: &$0, host: "desk") }
+            _ = try TableReader.read(file: "mqtt.toml", text: Self.link + text) {
+                LinkSettings.read(from: &$0, host: "desk")
+            }
             return []
         } catch {
             return error.lines
@@ -81,11 +84,11 @@ struct MapSettingsTests {
         ("filter = \"a\"\ntopic = \"/a\"\npayload = \"x\"", 8, "belongs to what goes out"),
         ("filter = \"a\"\ntopic = \"/a\"\nurgency = \"loud\"", 8, "\"low\", \"normal\""),
         ("filter = \"a\"\ntopic = \"/a\"\nurgency = 3", 8, "a whole number"),
-        ("filter = \"a\"\ntopic = \"/a\"\nonly = true", 8, "it is a table such as"),
+        ("filter = \"a\"\ntopic = \"/a\"\nonly = true", 8, "must be a table such as"),
         ("filter = \"a\"\ntopic = \"/a\"\nonly = {}", 8, "at least one member"),
-        ("filter = \"a\"\ntopic = \"/a\"\nexcept = []", 8, "it is a table such as"),
-        ("filter = \"a\"\ntopic = \"/a\"\nexcept = [{ a = 1 }, 2]", 8, "it is a table such as"),
-        ("filter = \"a\"\ntopic = \"/a\"\nbanner = 1", 8, "it is true, false or a table"),
+        ("filter = \"a\"\ntopic = \"/a\"\nexcept = []", 8, "must be a table such as"),
+        ("filter = \"a\"\ntopic = \"/a\"\nexcept = [{ a = 1 }, 2]", 8, "must be a table such as"),
+        ("filter = \"a\"\ntopic = \"/a\"\nbanner = 1", 8, "must be true, false or a table"),
         ("filter = \"a\"\ntopic = \"/a\"\nsilent = { a = 1.5 }", 8, "this is a number with a fraction"),
         ("filter = \"a\"\ntopic = \"/a\"\nsilent = { \"a..b\" = 1 }", 8, "must name a member"),
         ("filter = \"a\"\ntopic = \"/a\"\ncollapse = \"a.\"", 8, "must name a member"),

@@ -77,7 +77,7 @@ struct NtfySettingsTests {
         ("[[server]]\nurl = \"https://a\"", "nothing comes or goes"),
         ("[[server]]\nurl = \"http://a\"\nmap = []", "insecure = true"),
         ("[[server]]\nurl = \"ntfy.sh\"\nmap = []", "'url' is such as"),
-        ("[[server]]\nurl = \"https://a\"\nmap = []\ntoken = \"tk_x\"", "it is { credential = \"NAME\" }"),
+        ("[[server]]\nurl = \"https://a\"\nmap = []\ntoken = \"tk_x\"", "must be { credential = \"NAME\" }"),
         ("[[server]]\nurl = \"https://a/ntfy?x\"\nmap = []", "https://HOST/PATH"),
         ("[[server]]\nurl = \"https://a\"\nsilence = \"1s\"\nmap = []", "something every 45s only"),
         ("[[server]]\nurl = \"https://a\"\nsilence = \"5m\"\nkeepalive = \"5m\"\nmap = []", "every 5m only"),
@@ -87,7 +87,7 @@ struct NtfySettingsTests {
         ),
         (
             "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", urgency = 3 }]",
-            "'urgency' is a whole number"
+            "it is a whole number"
         ),
         (
             "[[server]]\nurl = \"https://a\"\nmap = [{ subscribe = [\"a\"], topic = \"/a\", only = { status = 1 } }]",

@@ -103,7 +103,7 @@ struct TabRulesTests {
             ("[[site]]\naddress = \"https://e.org/\"\ntopic = \"post\"", "'topic': the topic does not start with '/'"),
             (
                 "[[site]]\naddress = \"https://e.org/\"\ntopic = \"/post\"\nstate = \"hidden\"",
-                "'state' is \"hidden\"; it is one of \"focused\", \"visible\""
+                "'state' must be one of \"focused\", \"visible\"; it is \"hidden\""
             ),
             ("[[page]]\norigin = \"https://e.org/a\"\ntopics = [\"/a\"]", "scheme, host and port alone: https://e.org"),
             ("[[page]]\norigin = \"https://e.org\"\ntopics = []", "at least one topic"),

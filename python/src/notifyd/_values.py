@@ -99,7 +99,7 @@ def _encoded(kind: Any, value: Any) -> Any:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"A text is needed, and this is of the type {type(value).__name__}.")
+        raise TypeError(f"A text must be a str, not of the type {type(value).__name__}.")
     # The bus closes the connection of a program that sends such a text.
     if "\0" in value or not value.isascii() and re.search("[\ud800-\udfff]", value):
         raise ValueError("A text has no NUL characters and no lone surrogates.")
@@ -140,23 +140,23 @@ def _decoded(kind: Any, value: Any) -> Any:
 def integer(value: int, within: range, what: str) -> int:
     """A whole number. A bool is none, and to look for anything else in a range would take for ever."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{what} is a whole number, not of the type {type(value).__name__}.")
+        raise TypeError(f"{what} must be a whole number, not of the type {type(value).__name__}.")
     if value not in within:
-        raise ValueError(f"{what} is a whole number from {within[0]} to {within[-1]}; it is {value}.")
+        raise ValueError(f"{what} must be a whole number from {within[0]} to {within[-1]}; it is {value}.")
     return value
 
 
 def number(value: float, what: str) -> float:
     """A number that may have a fraction, such as a time in seconds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} is a number of seconds, not of the type {type(value).__name__}.")
+        raise TypeError(f"{what} must be a number of seconds, not of the type {type(value).__name__}.")
     return value
 
 
 def positive(value: float, what: str) -> float:
     """A time in seconds above 0."""
     if not number(value, what) > 0:
-        raise ValueError(f"{what} is a positive number of seconds; it is {value}.")
+        raise ValueError(f"{what} must be a positive number of seconds; it is {value}.")
     # More than a century, and the event loop can count as far.
     return float(min(value, 2**32))
 
@@ -164,21 +164,21 @@ def positive(value: float, what: str) -> float:
 def flag(value: bool, what: str) -> bool:
     """True or False."""
     if not isinstance(value, bool):
-        raise TypeError(f"{what} is True or False, not of the type {type(value).__name__}.")
+        raise TypeError(f"{what} must be True or False, not of the type {type(value).__name__}.")
     return value
 
 
 def choice(value: str, choices: Collection[str], what: str) -> str:
     """One of some words."""
     if _text(value) not in choices:
-        raise ValueError(f"{what} is {' or '.join(choices)}; it is “{value}”.")
+        raise ValueError(f"{what} must be {' or '.join(choices)}; it is “{value}”.")
     return value
 
 
 def mapping(value: Mapping[Any, Any], what: str) -> Mapping[Any, Any]:
     """A dictionary or the like."""
     if not isinstance(value, Mapping):
-        raise TypeError(f"{what} is a mapping, not of the type {type(value).__name__}.")
+        raise TypeError(f"{what} must be a mapping, not of the type {type(value).__name__}.")
     return value
 
 

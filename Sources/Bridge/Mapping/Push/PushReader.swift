@@ -93,7 +93,7 @@ extension PushSource {
         let number = MessageUrgency.number(of: text)
         guard number != nil || text.isWhiteSpace else {
             let words = MessageUrgency.words.joined(separator: ", ")
-            throw PushError("the template 'urgency' becomes a word that is none; right are \(words), or nothing")
+            throw PushError("the template 'urgency' must give one of \(words), or nothing; it gives another word")
         }
         return number
     }
@@ -103,12 +103,12 @@ extension PushSource {
         let segments = below.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         // A sender that writes these wants to go somewhere else.
         guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
-            throw PushError("its topic has . or ..; right is one below \(topic), such as 27/likes")
+            throw PushError("its topic must be below \(topic), such as 27/likes; it has . or ..")
         }
         do throws(TopicError) {
             return try Topic(([topic.description] + segments).joined(separator: "/"))
         } catch {
-            throw PushError("its topic is none below \(topic): \(error.reason)")
+            throw PushError("its topic must be below \(topic): \(error.reason)")
         }
     }
 
@@ -122,7 +122,7 @@ extension PushSource {
         }
         guard let id = text, !id.saysNothing else { return nil }
         guard id.utf8.count <= Self.maximumID else {
-            throw PushError("its id has \(id.utf8.count) bytes; it has at most \(Self.maximumID)")
+            throw PushError("its id must have at most \(Self.maximumID) bytes; it has \(id.utf8.count)")
         }
         return id
     }
@@ -130,7 +130,7 @@ extension PushSource {
     private func fields(_ object: JSON?, _ values: JSON) throws(PushError) -> [JSON.Member] {
         var fields = object?["fields"]?.members ?? []
         guard fields.count <= Self.maximumFields else {
-            throw PushError("it has \(fields.count) fields; at most \(Self.maximumFields) are taken")
+            throw PushError("it must have at most \(Self.maximumFields) fields; it has \(fields.count)")
         }
         for field in map.fields {
             guard let text = try render(field.text, values), !text.isEmpty else { continue }

@@ -13,9 +13,8 @@ extension ConfigurationReader {
         if !Appearance.isIcon(appearance.icon) {
             reader.note(
                 "icon",
-                "'icon' is neither a name from the icon theme nor a local file; it is a name, such "
-                    + "as \"mail-unread\", or a "
-                    + "file, such as \"file:///usr/share/pixmaps/post.png\"")
+                "'icon' must be a name from the icon theme, such as \"mail-unread\", or a local file, such as "
+                    + "\"file:///usr/share/pixmaps/post.png\"")
         }
         appearance.image = reader.string("image")
         if let image = appearance.image, !Appearance.isLocalFile(image) {
@@ -47,7 +46,7 @@ extension ConfigurationReader {
         if reader.isEmptyList("exec") || command.first?.isEmpty == true {
             reader.note(
                 "exec",
-                "'exec' names no program; it is a program and its arguments, such as [\"notify-log\", \"--quick\"]")
+                "'exec' must be a program and its arguments, such as [\"notify-log\", \"--quick\"]")
         }
         let application = reader.string("activate")
         reader.finish()

@@ -181,9 +181,8 @@ package struct ConfigurationReader {
         if words.first?.isEmpty ?? true {
             reader.note(
                 "terminal",
-                "'terminal' names no program; it is a program and its arguments, to which "
-                    + "\"notifyctl inbox\" is appended, "
-                    + "such as [\"foot\", \"-e\"]")
+                "'terminal' must be a program and its arguments, such as [\"foot\", \"-e\"]; "
+                    + "\"notifyctl inbox\" is appended to them")
         }
     }
 

@@ -46,8 +46,7 @@ extension PolicyRule {
         for (name, offset) in names {
             guard let permission = Permission(rawValue: name) else {
                 reader.source.note(
-                    at: offset,
-                    "\"\(PlainText.excerpt(name))\" cannot be allowed or denied; it is one of \(Permission.quoted)")
+                    at: offset, "this must be one of \(Permission.quoted); it is \"\(PlainText.excerpt(name))\"")
                 continue
             }
             if verdicts.updateValue(verdict, forKey: permission) != nil {
@@ -63,7 +62,8 @@ extension PolicyRule {
         }
         reader.note(
             "unit",
-            "'unit' is \"\(PlainText.excerpt(name))\"; it is a whole name such as \"feed.service\" or \"run-7.scope\"")
+            "'unit' must be a whole name such as \"feed.service\" or \"run-7.scope\"; "
+                + "it is \"\(PlainText.excerpt(name))\"")
     }
 
     private static func requireText(_ text: String, _ key: String, _ reader: TableReader) {

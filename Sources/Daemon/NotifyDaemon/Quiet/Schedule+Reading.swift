@@ -25,7 +25,7 @@ extension Schedule {
         }
         guard let text = reader.string(key) else { return nil }
         guard let minute = minute(text) else {
-            reader.note(key, "'\(key)' is \"\(PlainText.excerpt(text))\"; it is \(wanted)")
+            reader.note(key, "'\(key)' must be \(wanted); it is \"\(PlainText.excerpt(text))\"")
             return nil
         }
         return minute
@@ -38,8 +38,7 @@ extension Schedule {
         }
         guard let names = reader.strings("days") else { return nil }
         guard !reader.isEmptyList("days") else {
-            reader.note(
-                "days", "'days' is empty; it has at least one of \(Day.quoted), and without it every day counts")
+            reader.note("days", "'days' must have at least one of \(Day.quoted); without 'days' every day counts")
             return nil
         }
         var days: Set<Day> = []
@@ -61,12 +60,13 @@ extension Schedule {
         }
         guard let texts = reader.strings("topics") else { return nil }
         guard !reader.isEmptyList("topics") else {
-            reader.note("topics", "'topics' is empty; it has at least one topic, and without it all topics count")
+            reader.note("topics", "'topics' must have at least one topic; without 'topics' all topics count")
             return nil
         }
         guard texts.count <= maximumTopics else {
             reader.source.note(
-                at: texts[maximumTopics].offset, "'topics' has \(texts.count) topics; it has at most \(maximumTopics)")
+                at: texts[maximumTopics].offset,
+                "'topics' must have at most \(maximumTopics) topics; it has \(texts.count)")
             return nil
         }
         var topics: [TopicPrefix] = []

@@ -74,7 +74,7 @@ package final class BrowserHost {
             switch frame {
             case .message(let message): take(try TabMessage.parse(message))
             case .tooLong(let length):
-                throw FrameError("a message has \(length) bytes; it has at most \(FrameReader.longest)")
+                throw FrameError("a message must have at most \(FrameReader.longest) bytes; this one has \(length)")
             }
         } catch {
             passOver(error)

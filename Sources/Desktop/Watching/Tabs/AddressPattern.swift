@@ -46,7 +46,7 @@ package struct AddressPattern: Sendable, CustomStringConvertible {
         for parameter in parts.query?.parts(between: UInt8(ascii: "&")) ?? [] {
             let (name, value) = parameter.cut(at: UInt8(ascii: "="))
             guard let value, let name = name.percentDecoded(isQuery: true), !name.isEmpty else {
-                throw AddressError("'\(parameter)' is not a parameter; it is like page=2 or id={id}")
+                throw AddressError("'\(parameter)' is not a parameter, such as page=2 or id={id}")
             }
             parameters.append((name, try Self.part(value, isQuery: true)))
         }
@@ -280,7 +280,7 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
             guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
                 let number = UInt16(digits), number > 0
             else {
-                throw AddressError("the port after ':' is a number from 1 to 65535")
+                throw AddressError("the port after ':' must be a number from 1 to 65535")
             }
             host = authority[..<colon]
             port = number == scheme.port ? nil : number

@@ -54,10 +54,10 @@ struct PushReaderTests {
         // Nothing leads out of it.
         for topic in ["..", "../..", "/../bank", "a/./b", "."] {
             let text = try error(#"{"title": "a", "topic": "\#(topic)"}"#)
-            #expect(text?.contains("right is one below /post") == true, "\(topic)")
+            #expect(text?.contains("its topic must be below /post") == true, "\(topic)")
         }
         #expect(try event(#"{"title": "a", "topic": "v1..2/.x"}"#).topic.description == "/post/v1..2/.x")
-        #expect(try error(#"{"title": "a", "topic": "a*"}"#)?.contains("none below /post") == true)
+        #expect(try error(#"{"title": "a", "topic": "a*"}"#)?.contains("must be below /post") == true)
         #expect(try error(#"{"title": "a", "topic": "\#(String(repeating: "a/", count: 20))"}"#) != nil)
     }
 
@@ -79,7 +79,7 @@ struct PushReaderTests {
         #expect(try event(#"{"title": "a", "topic": 27}"#).topic.description == "/post/27")
         #expect(try error(#"{"title": "a", "id": "\#(String(repeating: "i", count: 201))"}"#)?.contains("201") == true)
         let many = (0..<65).map { "\"f\($0)\": 1" }.joined(separator: ",")
-        #expect(try error("{\"title\": \"a\", \"fields\": {\(many)}}")?.contains("65 fields") == true)
+        #expect(try error("{\"title\": \"a\", \"fields\": {\(many)}}")?.contains("it has 65") == true)
     }
 
     @Test func textsAreCutBetweenCharacters() throws {
