@@ -28,8 +28,8 @@ public final class BridgeStore: Sendable {
         let completion: @Sendable (StoreError?) -> Void
     }
 
-    /// The file that was damaged when the store was opened, under its new name. A bridge that depends on its records
-    /// says so.
+    /// The new name of a file that was damaged when the store was opened; `nil`: the records are those of earlier runs.
+    /// A bridge that depends on them reports the loss.
     public let begunAnew: String?
     let path: String
     /// Where it is; bridges inside this package may have files of their own there.
@@ -40,7 +40,7 @@ public final class BridgeStore: Sendable {
     private let onWrite: @Sendable (StoreError?) -> Void
     private let clock: @Sendable () -> Int64
     private let limits: LetterLimits
-    /// It waits for the disk, and nothing else waits for it.
+    /// Its thread waits for the disk, so nothing else runs on it.
     private let loop: WorkLoop
     /// Only `loop` uses it.
     private let database: SQLiteFile
@@ -55,7 +55,7 @@ public final class BridgeStore: Sendable {
     ///
     /// - Parameters:
     ///   - folder: is made if it is not there.
-    ///   - limits: of the dead letters.
+    ///   - limits: how many dead letters are kept, and for how long.
     ///   - clock: microseconds since the epoch.
     ///   - onLetters: is called whenever the number of dead letters may have changed.
     ///   - onWrite: is called after each write, with its error.
@@ -179,14 +179,14 @@ public final class BridgeStore: Sendable {
     /// Deletes what was removed or replaced from the file, too.
     package func purge() async throws(StoreError) { try await onLoop(Self.emptyLog) }
 
-    /// Until then old texts are in the log.
+    /// SQLite's write-ahead log has deleted texts until it is truncated.
     private static func emptyLog(_ database: SQLiteFile) throws(StoreError) {
         try database.run("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
     // MARK: Dead letters
 
-    /// Keeps what can never be delivered. The oldest ones give way to it, if there are too many.
+    /// Keeps what can never be delivered. If there are too many dead letters, the oldest ones are deleted.
     ///
     /// - Parameters:
     ///   - letter: what cannot be delivered.
@@ -246,10 +246,10 @@ public final class BridgeStore: Sendable {
 
     // MARK: On the loop
 
-    /// Returns when what was called before is done.
+    /// Waits until all earlier calls are done.
     func wait() async { try? await onLoop { _ in } }
 
-    /// Closes the file when what was called before is done. Nothing may be called afterwards.
+    /// Closes the file when all earlier calls are done. No call may follow.
     package func close() async { try? await onLoop { $0.close() } }
 
     private func submit(
@@ -263,7 +263,7 @@ public final class BridgeStore: Sendable {
         if isFirst { loop.perform { self.flush() } }
     }
 
-    /// Writes everything that waits in one transaction.
+    /// Writes everything that waits in one transaction. If one write fails, none is on disk, and all report the error.
     private func flush() {
         let writes = waiting.withLock { waiting in
             defer { waiting.list = [] }

@@ -2,9 +2,9 @@ import DequeModule
 import GRDB
 import Routing
 
-/// Filling the index with what the log has.
+/// Folding: the records of waiting frames go into the index, one portion, which is one transaction, at a time.
 extension Journal {
-    /// Records of a portion at full load.
+    /// Records of a portion at full load. A read and a start, which wait for all of them, use a multiple.
     static let foldedAtOnce = 256
     /// Records of a portion in idle time, which takes some 0.4 ms: a third of that is the transaction's own.
     static let foldedInIdleTime = 64
@@ -255,7 +255,7 @@ struct FoldBatch {
     private var states: [EventState] = []
     /// Where they are in `states`.
     private var places: [EventID: Int] = [:]
-    /// Events that get the outcome that they have after all frames.
+    /// Inserted events whose outcome may come from a later frame than those of the portion.
     private var arrivals: [Pending.Arrival] = []
     private var inserted: Set<EventID> = []
     private var writer = RecordWriter()

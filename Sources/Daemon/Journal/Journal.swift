@@ -96,8 +96,8 @@ public final class Journal {
     var tombstoneCount = 0
 
     var retention = RetentionState()
-    /// The last frame that a damaged index had of which not everything was carried over. The log tells all it has once
-    /// more.
+    /// The last frame that a damaged index had, if only part of that index could be copied: the whole log is then
+    /// applied again, and frames up to this one may be in the copy already.
     var carriedThrough: UInt64 = 0
     /// Whether the whole index has been checked since it was opened. `beginIntegrityCheck` checks a large one.
     public internal(set) var isChecked = false
@@ -107,8 +107,8 @@ public final class Journal {
     var isCheckpointingPaused = false
     /// The number of events, as far as it was known, when the integrity check began.
     var countAtCheck = 0
-    /// Grows when the index has got events that waited while others were forgotten: they may be behind the position of
-    /// the walk.
+    /// Counts how often `forget` has to begin again, because events came into the index that may lie before the
+    /// position it has reached.
     var forgetPass = 0
     /// Whether there are such events.
     var isForgetWaiting = false

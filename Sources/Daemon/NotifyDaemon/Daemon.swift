@@ -56,14 +56,14 @@ final class Daemon {
         }
         if !storage.degradation.isEmpty { host.endTurnWhenIdle() }
         host.watchNames(in: storage.disk.name)
-        // Before restored events are looked at.
+        // Restored events may be muted by a schedule.
         updateSchedules()
         router.device = storage.seed.map(host.device) ?? ""
         recovery.begin(in: self)
         jobs.retry.checkIntegrity(self)
     }
 
-    /// Another file may be another journal.
+    /// The journal may have been replaced by another one, which has another device name.
     func updateDevice() {
         let name = storage.seed.map(host.device) ?? ""
         guard name != router.device else { return }
@@ -89,7 +89,7 @@ final class Daemon {
             }
             try requireSignalQueueSpace()
         }
-        // Only what can be kept is awaited.
+        // A claim that waits for its event has to be stored, as an event has.
         if case .claimedNamed(_, nil) = call, !storage.acceptsEvents { throw .storageUnavailable(storage.degradation) }
         try jobs.marks.requireRoom(for: call, in: self)
         var now = host.now
@@ -207,7 +207,7 @@ final class Daemon {
                 storage.append(claim.map { .awaited(records.stored($0)) } ?? .awaitedGone(origin))
             case .remove(let removal, let version, let isNews):
                 storage.append(records.record(removal, leaving: version))
-                // A value that was over when it came replaces nothing if it is refused.
+                // A value whose lifetime is zero ends the earlier one at once, but not if it is refused.
                 let needed = removal.cause == .replaced ? version?.id : nil
                 if isNews {
                     outbox.append(.signal(.removed(removal.topic, removal.id), about: needed, at: now.instant))
@@ -251,7 +251,7 @@ final class Daemon {
         host.endTurnWhenIdle()
     }
 
-    /// For a stream of calls that never reach the router.
+    /// Called for calls that never reach the router, so that a stream of them does not put the commit off.
     func endTurnIfTooLong() {
         if outbox.turn.isTooLong(at: host.now.instant) { finishTurn() }
     }

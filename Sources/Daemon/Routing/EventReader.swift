@@ -23,7 +23,7 @@ public protocol EventReader {
     func permits(_ claim: NamedClaim, at topic: Topic) -> Bool
 }
 
-/// A stored event that is not in memory.
+/// A stored event that is not in memory. A claim, a `Snooze` or a `collapse` can still concern it.
 public struct ColdEvent: Sendable {
     /// Where it is on its way.
     public enum State: Sendable {

@@ -15,10 +15,11 @@ import NotifyText
 /// kept for a while, so that a late claim still finds it.
 ///
 /// The rules of docs/design.md: this file, for what is published (1 and 2), `Router+Claims` (3, 4 and 6), `Window` (5).
-/// `Events` has the events in memory and their windows, and alone changes their places; `Names` has what events are
-/// called, and which are values. `EventReader` takes in what is not in memory, and `Router+Removing` takes events out.
+/// `Events` has the events in memory and their windows, and alone changes their places; `Names` finds events by global
+/// name and `collapse` key, and has the current value of each topic. `EventReader` loads events that are only in the
+/// journal ("cold" ones), and `Router+Removing` takes events out of memory.
 /// `Router+Banners` and `Router+BannerEnds` talk to the server. `Router+Holds`, `ScreenRegistry` and `AwaitedClaims`
-/// are the other ways to claim; `QuietPeriods` holds banners back, `Digests` says afterwards what they were,
+/// are the other ways to claim; `QuietPeriods` holds banners back, `Digests` counts those for one banner afterwards,
 /// `Router+Snoozing` lets them come back later. `Router+Replacing` ends events for their successors. Each of these
 /// parts keeps its own state; only an extension of `Router` sees two of them.
 public struct Router {
@@ -66,7 +67,7 @@ public struct Router {
         names = Names(limits: limits)
     }
 
-    /// What holds for all events.
+    /// The configuration, which a reload replaces, and the limits.
     struct Settings {
         var routes: RouteTable
         var banners: BannerSettings
@@ -224,8 +225,8 @@ public struct Router {
 /// Accepts events: rules 1 and 2 of docs/design.md. The first event of a coalescing key opens a window; further ones
 /// extend it.
 extension Router {
-    /// Takes in what decides about a publication: the event that it may repeat, the one in whose place it comes, and a
-    /// claim that has come before it.
+    /// Loads what a publication depends on: the event that it may repeat, the one that it replaces, and a named claim
+    /// that came before it.
     private mutating func load(
         for publication: Publication, at now: Now, _ reader: some EventReader
     ) throws(Refusal) {
@@ -322,10 +323,10 @@ extension Router {
         return id
     }
 
-    /// What becomes of an event as it comes.
+    /// What is decided about an event on arrival.
     private enum Fate {
         case silent(Silence)
-        /// It was claimed before it came.
+        /// A named claim came before it.
         case claimedBefore(NamedClaim)
         /// By a screen, or a topic claim with a grace.
         case claimed(by: String, ClaimForm)
@@ -410,8 +411,8 @@ extension Router {
             }
             guard type.admits(field.value) else {
                 throw .invalidEvent(
-                    "the field '\(name)' has type \(field.value.signature); "
-                        + "the route \(route.name) requires it as \(type.rawValue)")
+                    "the route \(route.name) requires the field '\(name)' as \(type.rawValue); "
+                        + "it has type \(field.value.signature)")
             }
         }
     }

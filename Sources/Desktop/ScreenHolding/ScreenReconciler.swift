@@ -23,10 +23,10 @@ package struct ScreenReconciler {
 
     private var wanted = WantedScreens()
     private var isConnected = false
-    /// One of each topic. A screen that is not wanted any more may be opening; `.waiting` is none of them.
+    /// At most one for a topic, and never `.waiting`. A screen that is opening may no longer be wanted.
     private var known: [Known] = []
-    /// Calls that are awaited at a time. notifyd takes 256 screens of a connection, and where wishes change faster than
-    /// it answers, what is wanted last would be beyond that.
+    /// Calls of `open` that are under way at a time. notifyd takes 256 screens of a connection: if wishes change faster
+    /// than it answers, screens that are no longer wanted would use up that number.
     private static let mostOpening = 128
     private var opening = 0
 
@@ -179,13 +179,13 @@ package struct WantedScreens: Equatable, Sendable {
 
     package init() {}
 
-    /// As which screen a topic is wanted; `nil`: it is not.
+    /// The state in which a topic is wanted; `nil` if it is not.
     package subscript(_ topic: Topic) -> Screen.State? {
         for wanted in screens where wanted.topic == topic { return wanted.state }
         return nil
     }
 
-    /// The same, of which nobody sees any.
+    /// The same screens, all hidden.
     package var hidden: WantedScreens {
         var hidden = self
         for index in hidden.screens.indices { hidden.screens[index].state = .hidden }

@@ -22,8 +22,9 @@ struct Work {
     var calls: [Call]
     let delivery: DeliveryToken?
     let cost: Int
-    /// Calls that are under way, and the worst of their results.
+    /// Calls that notifyd has not answered yet.
     var awaited = 0
+    /// The worst answer so far.
     var result = CallResult.done
 
     var device: Device {
@@ -40,7 +41,7 @@ struct Work {
 /// Rule 2 of docs/link.md: what others say becomes `Publish` and `ClaimNamed`.
 extension Link {
     mutating func received(_ delivery: Delivery, at now: Now) {
-        // A stranger can have the broker keep what was once said.
+        // Whoever can write to the broker can publish an old message again, as a retained one.
         guard !delivery.isRetained || delivery.address.isRetained else {
             passOver(delivery.address, at: now)
             return effects.append(.acknowledge(delivery.token))
@@ -72,7 +73,7 @@ extension Link {
         }
     }
 
-    /// Counts a message that is not where, or of whom, it says.
+    /// Ignores and counts a message that claims another topic or another sender than it has.
     mutating func passOver(_ address: Address, at now: Now) {
         statistics.forged += 1
         connection.forged += 1
@@ -147,7 +148,8 @@ extension Link {
 
     // MARK: A stream
 
-    /// Where listening begins: with the present for a new device, else where the stream of the other begins. Rule 6.
+    /// Begins to listen to a stream above a number: what comes now, if this device is new; otherwise the whole stream of
+    /// the other one. Rule 6.
     mutating func begin(_ device: Device, at number: UInt64) {
         peers[device]!.record.start = number
         peers[device]!.record.taken = number
@@ -155,15 +157,15 @@ extension Link {
         disk.devices.insert(device)
     }
 
-    /// Whether the present of a device is not known yet: this one is new, and has heard nothing but what the broker had
-    /// kept. What is said between two connections comes after the present.
+    /// Whether the beginning of another device's stream may still move: this device is new, and knows of the other one
+    /// only what the broker had retained, which may be old. Rule 6.
     func isJoining(_ device: Device) -> Bool {
         guard let line, !line.hasJoined, let peer = peers[device] else { return false }
         return peer.isBegun && peer.record.start == peer.record.taken
     }
 
-    /// Whether a message was said before this device was there, as far as the clocks can tell: somebody says it again.
-    /// If it is not so, it is asked for when what comes next shows that it is missing.
+    /// Whether a message was said before this device connected, as far as the clocks can tell, and is only repeated
+    /// now. If the clocks are wrong, the next message shows that it is missing, and it is asked for.
     private func isOld(_ message: Message) -> Bool {
         isJoining(message.device) && connection.isUp
             && message.at < connection.since - limits.clockTolerance.microseconds
@@ -195,7 +197,7 @@ extension Link {
             range = RangeSet.Range(after: said.previous, through: said.number)
         }
         if asking.suspects[device] != nil { asking.suspects[device] = now.uptime + limits.silence }
-        // Rule 11: a member that says too much is asked for the rest, as slowly as questions are answered.
+        // Rule 11: what a member says beyond its quota stays missing, and is asked for later.
         if limits.eventsPerSecond > 0, said.content.isEvent, !peer.events.take(at: now.uptime.duration) {
             statistics.refused += 1
             peers[device] = peer
@@ -242,8 +244,8 @@ extension Link {
         push(item)
     }
 
-    /// Whether something stays open for now: there is no room, or notifyd has no room for events. Claims, withdrawals
-    /// and removals go on.
+    /// Whether a message stays open for now, because there is no room here, or notifyd has refused an event for lack of
+    /// room. Claims, withdrawals and removals do not wait for the latter.
     func isPostponed(_ item: Work, at now: Now) -> Bool {
         if queue.count >= limits.waitingMessagesAtMost || waitingBytes + item.cost > 2 * limits.waitingBytes {
             return true
@@ -258,7 +260,7 @@ extension Link {
 
     // MARK: Calls
 
-    /// What notifyd is asked for; `nil` if nothing.
+    /// The calls to notifyd that a message leads to; `nil` if there are none.
     func calls(for content: Said.Content, from device: Device, at now: Now) -> [Work.Call]? {
         switch content {
         case .event(let event):
@@ -328,7 +330,7 @@ extension Link {
         if !queue.isEmpty { updateCatchingUp(at: now) }
         while calls.count < limits.callsInFlight, var item = queue.popFirst() {
             waitingBytes -= item.cost
-            // It may have been refused since.
+            // notifyd may have refused another event of the device since this one was queued.
             if item.isEvent, let until = peers[item.device]?.blockedUntil, until > now.uptime {
                 statistics.postponed += 1
                 leaveOpen(item)
@@ -384,7 +386,7 @@ extension Link {
         if let delivery = item.delivery { disk.deliveries.append(delivery) }
     }
 
-    /// It stays missing, on disk, and is asked for again.
+    /// notifyd has refused it for now: it stays missing, on disk too, and is asked for again.
     private mutating func refuse(_ item: Work, at now: Now) {
         leaveOpen(item)
         guard var peer = peers[item.device] else { return }
@@ -440,7 +442,7 @@ extension Said.Content {
         if case .event = self { true } else { false }
     }
 
-    /// What it takes in memory, roughly.
+    /// About its bytes in memory.
     var cost: Int {
         switch self {
         case .event(let event):
@@ -476,7 +478,8 @@ extension SaidClaim.Form {
 }
 
 extension Message {
-    /// Whether the broker says it: its time is that of the connection whose end it tells.
+    /// Whether it is the will of a connection, which the broker publishes: its time is that of the beginning of the
+    /// connection.
     fileprivate var isWill: Bool {
         guard case .presence(let presence) = body else { return false }
         return !presence.isOnline && !presence.hasLeft && !presence.isShared

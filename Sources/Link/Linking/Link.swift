@@ -1,18 +1,25 @@
 import DequeModule
 public import Routing
 
-/// Decides what is said on one line, the private link or a channel, and what is made of what others say.
+/// Decides what this device sends on one line, the private link or a channel, and what it does with the messages of
+/// others.
 ///
 /// The line is a plain value: an input and the time go in, a list of effects comes out. There is one value for each
 /// line, because lines share nothing but the journal, which all of them read by themselves: what strangers do on a
 /// channel reaches neither the cursors nor the memory of the private link.
 ///
-/// The broker is transport, not truth. What this device says is numbered and chained by the rows of its journal
-/// (`Link+Out`). What others say is taken into the journal, and what has not been taken is a set of ranges on disk
-/// (`Link+In`), which is asked for (`Link+Gaps`) and answered from the journal of the device that said it
-/// (`Link+Answers`). Current values are written to the broker besides (`Link+Values`), for those who come later.
-/// `Link+Presence` has who is there, `Link+Holds` keeps back banners for screens elsewhere, `Link+Disk` writes what a
-/// restart needs. docs/link.md has the rules.
+/// The broker only transports; the journals have what counts. The words are those of docs/link.md, which has the rules:
+/// - A device *says* the rows of its journal: it sends them on its stream, numbered by row, each with the number of the
+///   row that it said before (`Link+Out`).
+/// - A device *takes* what others say: it publishes it to its own notifyd. A number counts as taken once notifyd has
+///   answered. Below the highest number that came, what is *open* was not taken: it is *pending* while notifyd has it,
+///   and *missing* otherwise (`Link+In`).
+/// - It *asks* for what is missing (`Link+Gaps`), and the device that said it *answers* from its journal
+///   (`Link+Answers`).
+/// - A stream *begins* at the number from which on another device listens to it.
+///
+/// Current values are written to the broker besides (`Link+Values`), for devices that come later. `Link+Presence` knows
+/// who is online, `Link+Holds` keeps back banners for screens elsewhere, `Link+Disk` writes what a restart needs.
 public struct Link {
     /// The two clocks of an input.
     public struct Now: Equatable, Sendable {
@@ -38,12 +45,12 @@ public struct Link {
     var out = Out()
     var connection = Connection()
     var wantsWill = false
-    /// Whether where the stream began is on disk. Nothing is said before: after a crash the stream would begin once
-    /// more, and those who have heard of it would know another beginning than those who have not.
+    /// Whether the beginning of this device's own stream is on disk. Nothing is said before: after a crash the stream
+    /// would begin once more, elsewhere, and devices would disagree about where.
     var isBeginningKept = false
     var isDaemonThere = false
     var failure: LinkFailure?
-    /// What a failed line says last, while it is not acknowledged.
+    /// The last message of a failed line, until it is acknowledged.
     var lastWords: MessageToken?
     var hasLeft = false
     /// The test that was made last.
@@ -202,7 +209,7 @@ public struct Link {
     public struct PeerState: Equatable, Sendable {
         public var device: Device
         public var name: String
-        /// Without a connection nobody is known to be.
+        /// False without a connection of this device.
         public var isOnline: Bool
         /// When it was last heard, in microseconds since the epoch.
         public var seen: Int64
@@ -270,7 +277,7 @@ public struct LinkStatistics: Equatable, Sendable {
     public var said = 0
     /// Messages that were taken into the journal.
     public var taken = 0
-    /// Messages that had been taken before.
+    /// Messages that were taken before: duplicates.
     public var doubles = 0
     /// Messages that could not be opened, or were signed for another topic or with another key than the pinned one, or
     /// speak for somebody else, or that the broker had kept where nothing is kept.

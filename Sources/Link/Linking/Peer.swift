@@ -3,15 +3,15 @@ import Routing
 /// Another device on the line.
 struct Peer {
     var record: DeviceRecord
-    /// What was not taken yet, below `record.taken`: what is missing, and what notifyd has not answered yet. On disk
-    /// both are the same.
+    /// The numbers up to `record.taken` that were not taken: those that are missing, and those that are `pending`. On
+    /// disk both are the same.
     var open: RangeSet
-    /// What notifyd has not answered yet.
+    /// The open numbers that notifyd has, and has not answered yet.
     var pending = RangeSet()
-    /// What is asked for only after an upgrade.
+    /// Numbers of messages that this version cannot read: they are asked for after an upgrade.
     var unknown: RangeSet
 
-    /// Its stream begins during this connection.
+    /// Whether this device began to listen to its stream during this connection.
     var isBegun = false
 
     // Presence.
@@ -33,7 +33,7 @@ struct Peer {
     /// notifyd refuses its events until then.
     var blockedUntil: Uptime?
     var refusals = 0
-    /// It is not asked before.
+    /// It is not asked again before this time.
     var askAgain: Uptime?
     var unanswered = 0
     var unreadable = 0
@@ -47,7 +47,7 @@ struct Peer {
         unknown = RangeSet(record.unknown, limit: limits.missingRanges)
     }
 
-    /// What could be asked for.
+    /// The first range that could be asked for.
     var missing: RangeSet.Range? { open.first(notIn: pending) }
 
     var isBehind: Bool { isOnline && record.start != nil && (described > record.taken || missing != nil) }

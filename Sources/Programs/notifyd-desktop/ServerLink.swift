@@ -4,13 +4,13 @@ import NotifyBridge
 import NotifyClient
 import Watching
 
-/// The side of the bus where the notification server is. What programs and the server say to each other is seen by a
-/// monitor, a connection that sends nothing; Plasma tells a watcher instead. Banners are closed, and shown, on a
-/// connection of its own.
+/// The connections to the bus of the notification server. A monitor, which is a connection that sends nothing, sees the
+/// messages between programs and the server; Plasma reports notifications to a watcher instead. Banners are closed, and
+/// shown, on a connection of their own.
 final class ServerLink: @unchecked Sendable {
     // Proof: everything runs on the loop of the bridge; `bus` and `busID` are written once, before `open` returns.
 
-    /// What is seen, in its order.
+    /// Something that was seen on the bus; reported in the order in which it happened.
     enum Sight {
         /// The server has another owner; empty: none.
         case server(String)
@@ -49,7 +49,7 @@ final class ServerLink: @unchecked Sendable {
 
     /// The unique name of the server, as the monitor has seen it; empty: none.
     private(set) var server = ""
-    /// Counts what was seen of owners, so that an older answer is not taken for news.
+    /// Counts changes of owners, so that an answer from before the last one is ignored.
     private var owners = 0
     private var daemon = ""
     private var gnomeShell = ""
@@ -58,11 +58,11 @@ final class ServerLink: @unchecked Sendable {
     private(set) var title = ""
     private(set) var hasMarkup = false
     private var isKnown = false
-    /// Whether a button can be pressed for the user, so that the program hears of it: see ``invoke(_:action:)``.
+    /// Whether the server can press a button, so that its program is told: see ``invoke(_:action:)``.
     private var reachesPrograms: Bool { kind == .plasma || kind == .mako }
     /// How notifications are seen.
     var way: String { kind == .plasma ? "watcher" : "monitor" }
-    /// What is closed when the server has answered some of the calls before.
+    /// Calls that close banners, and wait until the server has answered some of the earlier ones.
     private var toClose: Deque<(call: Message, completion: @Sendable () -> Void)> = []
     private var closing = 0
     /// A bus may let a connection wait for no more than 128 answers.
@@ -116,8 +116,8 @@ final class ServerLink: @unchecked Sendable {
         change.yield()
     }
 
-    /// A name has another owner. The monitor's word counts, because it comes in order with everything else that it
-    /// sees.
+    /// A name has another owner. With a monitor only its signal counts, because it is in order with everything else that
+    /// the monitor sees.
     private func noteOwner(_ message: Message, byMonitor: Bool) {
         guard message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3,
             let name = message.arguments[0].string, let owner = message.arguments[2].string
@@ -149,7 +149,7 @@ final class ServerLink: @unchecked Sendable {
         }
     }
 
-    /// Finds out which server it is, and begins to see what it is told.
+    /// Finds out which server it is, and opens the monitor, or registers the watcher.
     private func examine() async throws(NotifyError) {
         let owner = try await bus.owner(of: Self.name) ?? ""
         isKnown = false
@@ -197,7 +197,7 @@ final class ServerLink: @unchecked Sendable {
         "type='method_call',path='\(gtk.path)',interface='\(gtk.name)'",
         "type='method_return',sender='\(name)'", "type='error',sender='\(name)'",
         "type='signal',sender='\(name)',path='\(path)',interface='\(name)'",
-        // It says it of every banner, also of one whose program has left the bus.
+        // GNOME Shell sends these for every banner, also if its program has left the bus.
         "type='signal',sender='\(shell)',path='\(path)',interface='\(name)'",
         MatchRule.ownerChanged(of: name).text, MatchRule.ownerChanged(of: shell).text,
         MatchRule.ownerChanged(of: Router.name).text,
@@ -205,7 +205,7 @@ final class ServerLink: @unchecked Sendable {
 
     private func openMonitor() async throws(NotifyError) {
         let again: @Sendable () -> Void = { [weak self] in
-            // Something too long went by, such as a picture: the monitor begins again.
+            // A message was too long, such as one with a picture: the monitor is opened again.
             self?.monitor = nil
             self?.change.yield()
         }
@@ -217,7 +217,7 @@ final class ServerLink: @unchecked Sendable {
         try await learnOwners()
     }
 
-    /// Something that somebody has sent to somebody.
+    /// A message between two other connections.
     private func see(_ message: Message) {
         switch message.kind {
         case .methodCall: seeCall(message)
@@ -230,7 +230,7 @@ final class ServerLink: @unchecked Sendable {
             onSight(.answer(id, .banner(.number(number))))
         case .signal:
             if message.sender == Bus.name { return noteOwner(message, byMonitor: true) }
-            // In front of GNOME Shell is a server that tells each program of its own banners alone.
+            // The server in front of GNOME Shell sends each program the signals for its own banners only.
             guard message.sender == (gnomeShell.isEmpty ? server : gnomeShell) else { return }
             hearServer(message)
         }
@@ -269,7 +269,7 @@ final class ServerLink: @unchecked Sendable {
 
     private func hear(_ message: Message) {
         if message.sender == Bus.name { return noteOwner(message, byMonitor: false) }
-        // What the monitor sees too is not taken twice.
+        // The monitor sees them too.
         if monitor == nil, message.sender == server { hearServer(message) }
     }
 
@@ -285,7 +285,7 @@ final class ServerLink: @unchecked Sendable {
         }
     }
 
-    /// Plasma tells its watcher of a notification.
+    /// Plasma reports a notification to its watcher.
     private func watch(_ call: IncomingCall) {
         let message = call.message
         guard message.path == Self.watcher.path, message.sender == server, !server.isEmpty else {
@@ -305,16 +305,16 @@ final class ServerLink: @unchecked Sendable {
         }
     }
 
-    // MARK: What is done
+    // MARK: Calls to the server
 
     /// Closes a banner.
     ///
-    /// - Parameter completion: called when the server has answered, or does not.
+    /// - Parameter completion: called when the server has answered, or its time is up.
     func close(_ key: BannerKey, _ completion: @escaping @Sendable () -> Void = {}) {
         let call: Message =
             switch key {
             case .number(let number):
-                // In front of GNOME Shell is a server that closes for a program only what is its own.
+                // The server in front of GNOME Shell closes only the caller's own banners.
                 .call(
                     "CloseNotification", of: Self.name, at: Self.path,
                     on: kind == .gnome && !gnomeShell.isEmpty ? gnomeShell : server, autoStart: false,
@@ -345,7 +345,7 @@ final class ServerLink: @unchecked Sendable {
     ///   - completion: gets its number; `nil` if the server does not show it.
     func show(_ notice: Notice, replacing number: UInt32 = 0, _ completion: @escaping @Sendable (BannerKey?) -> Void) {
         guard isKnown else {
-            // What it can do is asked for first: the text depends on it.
+            // Its capabilities are not known yet, and the text depends on them.
             if server.isEmpty { bus.call(.toBus("StartServiceByName", [.string(Self.name), .uint32(0)])) { _ in } }
             return completion(nil)
         }
@@ -358,7 +358,7 @@ final class ServerLink: @unchecked Sendable {
         }
     }
 
-    /// Presses a button of a banner that somebody has pressed elsewhere, where there is a way.
+    /// Has the server press a button that was pressed elsewhere, if it can.
     func invoke(_ key: BannerKey, action: String) {
         switch (key, kind) {
         case (.number(let number), .plasma):
@@ -371,7 +371,7 @@ final class ServerLink: @unchecked Sendable {
                 .call(
                     "InvokeAction", of: "fr.emersion.Mako", at: "/fr/emersion/Mako", on: server, autoStart: false,
                     [.uint32(number), .string(action)]))
-        // GLib and Qt look who has sent a signal, so that a program does not believe one of ours.
+        // A signal from here has no effect: GLib and Qt check that it comes from the server.
         case (.number, _): break
         case (.gtk(let app, _), _):
             guard action.hasPrefix("app.") else { return }

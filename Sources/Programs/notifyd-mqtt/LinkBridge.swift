@@ -81,7 +81,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         case .vanished:
             isDaemonThere = false
             beginning?.cancel()
-            // Who is there opens screens again at the next notifyd.
+            // Programs that are still there open their screens again at the next notifyd.
             for topic in attended { screenChanged(topic, isAttended: false) }
             attended = []
             for line in lines { line.handle(.daemonVanished) }
@@ -163,7 +163,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
 
     // MARK: Leaving
 
-    /// Tells the others on each line.
+    /// Tells the other devices on each line that this one leaves.
     ///
     /// - Parameter completion: gets whether the brokers have acknowledged it. If not, the lines begin again.
     func leaveLines(_ completion: @escaping (Bool) -> Void) {
@@ -185,7 +185,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         }
     }
 
-    /// Without a word to anybody.
+    /// Stops all lines without telling the other devices.
     func stopLines() {
         isLeaving = true
         endLines()
@@ -275,7 +275,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
 
     // MARK: What people see
 
-    /// At most once a second.
+    /// Updates the status, at most once a second.
     private func show() {
         guard !isShowing else { return }
         isShowing = true

@@ -5,8 +5,8 @@ import NotifyBridge
 import NotifyClient
 import Routing
 
-/// Tells a server what nobody has seen here, and what somebody has. It follows the rows of the journal; on disk is the
-/// number up to which everything is done, so that after a crash the rest is read again.
+/// Sends events that nobody has seen here to a server, and clears them there when somebody has. It follows the rows of
+/// the journal; on disk is the number up to which everything is done, so that after a crash the rest is read again.
 actor Sender {
     let client: ServerClient
     let services: BridgeServices
@@ -14,18 +14,18 @@ actor Sender {
     let presence = Presence()
     var server: NtfySettings.Server { client.settings }
 
-    /// Events whose time has not come.
+    /// Events that are sent later, unless somebody claims them.
     var waiting: [Waiting] = []
-    /// What is to be sent, in its order.
+    /// Requests to the server, in their order.
     var jobs: [Job] = []
     var sent = SentTable()
-    /// Topics where this user may not write: a claim cannot be said there.
+    /// Topics where this user may not write, so that nothing can be cleared there.
     var readOnly: Set<String> = []
     /// Topics of maps where this user may not write.
     var closed = ClosedTopics()
-    /// Whether the server is too old to know a clear.
+    /// Whether the server is too old to clear messages.
     var knowsNoClear = false
-    /// Since when times of ``closed`` are counted.
+    /// The zero of the times in ``closed``.
     let start = ContinuousClock.now
     /// Changes that the disk has not taken.
     private var unsaved: [String: RecordChange] = [:]
@@ -72,12 +72,12 @@ actor Sender {
         }
     }
 
-    /// What waits at most; then rows are not read.
+    /// The most events and requests that wait. Beyond it no rows are read.
     private static let maximumWaiting = 2000
-    /// Rows that say nothing may be read again after a restart, but not too many.
+    /// The cursor is written at least once in so many rows; those since are read again after a restart.
     private static let rowsUnwritten: UInt64 = 500
     private static let pause: Duration = .seconds(1)
-    /// A disk that takes nothing is asked again after this time.
+    /// How long to wait before the next attempt to write to a disk that failed.
     private static let diskPause: Duration = .seconds(2)
 
     init(_ client: ServerClient, _ services: BridgeServices, _ board: StatusBoard) {
@@ -133,7 +133,8 @@ actor Sender {
         try await writeUnsaved()
     }
 
-    /// Nothing is sent that could be sent twice after a crash, so a full disk is waited for. The status says so.
+    /// Waits for a full disk: after a crash, a message whose record was not written would be sent twice. The status says
+    /// so.
     private func writeUnsaved() async throws {
         while !unsaved.isEmpty {
             let changes = unsaved
@@ -207,7 +208,7 @@ actor Sender {
         let isClaim = ["claimed", "retracted", "dismissed"].contains(outcome)
         let isDeletion = ["withdrawn", "replaced"].contains(outcome)
         guard isClaim || isDeletion else { return }
-        // Who has said it there need not be told.
+        // A claim that came from this server is not sent back to it.
         let isEcho = via == server.address.via
         for map in server.outbound {
             let key = SentTable.Key(topic: map.name, sequence: sequence)
@@ -244,7 +245,7 @@ actor Sender {
 
     /// A message of this bridge was cleared or deleted there.
     ///
-    /// - Returns: the global name of its event; `nil` if nobody need be told.
+    /// - Returns: the global name of its event; `nil` if it is not to be claimed here.
     func ended(_ message: NtfyMessage) -> (source: String, eventID: String)? {
         let key = SentTable.Key(topic: message.topic, sequence: message.sequence)
         guard let entry = sent[key], entry.state != .ended else { return nil }

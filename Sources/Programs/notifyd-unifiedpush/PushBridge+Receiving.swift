@@ -5,9 +5,9 @@ import NotifyClient
 import NotifyText
 import Routing
 
-/// What the distributor says: the methods of `org.unifiedpush.Connector2`.
+/// Calls of the distributor: the methods of `org.unifiedpush.Connector2`.
 extension PushBridge {
-    /// Publications at once.
+    /// Calls to notifyd that are under way at a time.
     private static let maximumUnderWay = 256
     /// Messages that can never be taken and whose dead letters are on their way to the disk. With 4 KiB each, 4 MiB.
     private static let maximumRefusals = 1024
@@ -19,7 +19,7 @@ extension PushBridge {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownObject", "The connector is \(DistributorLink.connectorPath).")
         }
-        // Before everything else: what is wrong with it is not who calls, or with what.
+        // First: an unknown method is reported as such, whoever calls it and with whatever arguments.
         guard let member = call.message.member, Self.members.contains(member) else {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownMethod",
@@ -60,9 +60,9 @@ extension PushBridge {
         }
     }
 
-    /// A message for an endpoint that is not in the state: nobody can decrypt it. Of an endpoint that was removed here
-    /// the distributor has not heard yet, and that is well. Another one was lost with the state: that is told, and the
-    /// registration is ended.
+    /// A message for an endpoint that is not in the state: nobody can decrypt it. If the endpoint was removed here, the
+    /// distributor has not been told yet, and nothing is wrong. Any other was lost with the state: the status reports
+    /// that, and the registration is ended.
     private func noteUnknown(_ token: String, _ distributors: Set<String>) {
         guard !removed.contains(token), !former.contains(where: { $0.token == token }) else { return }
         unknownMessages += 1
@@ -77,7 +77,7 @@ extension PushBridge {
                 "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender "
                     + "the new address and keys."
             ))
-        // Whoever makes tokens up makes no list of any length.
+        // The list is limited, because tokens can be made up.
         for distributor in distributors where former.count < 2 * PushEndpoint.maximumCount {
             former.append(FormerRegistration(token: token, distributor: distributor))
         }
@@ -153,7 +153,8 @@ extension PushBridge {
         call.done()
     }
 
-    /// Confirms what can never be taken when its dead letter is kept. Other messages do not wait for that.
+    /// Confirms a message that can never become an event, once its dead letter is on disk. Other messages do not wait
+    /// for that.
     private func confirm(_ call: IncomingCall, afterKeeping refusal: PushRefusal, _ endpoint: PushEndpoint) {
         guard !services.deadLetters.isFull else {
             return call.fail(
@@ -257,9 +258,10 @@ extension PushBridge {
 
 /// Why a message can never become an event.
 struct PushRefusal: Error {
-    /// Without anything of the message.
+    /// For people; it quotes nothing of the message.
     let reason: String
-    /// What is kept of it: nothing of what cannot be decrypted, since anybody who knows the address can send that.
+    /// The text that the dead letter keeps: empty if the message cannot be decrypted, since anybody who knows the address
+    /// can send such messages.
     let content: [UInt8]
 
     init(_ reason: String, _ content: [UInt8] = []) { (self.reason, self.content) = (reason, content) }

@@ -39,7 +39,7 @@ extension PushSource {
         var title = usual.title
         var body = usual.body
         if map.title != nil || map.body != nil {
-            // What one template leaves out is meant to be left out.
+            // With a template for one of the two, the other one is empty.
             title = try filled(map.title, values)
             body = try filled(map.body, values)
         }
@@ -79,13 +79,13 @@ extension PushSource {
         }
     }
 
-    /// What is left of a template. Punctuation alone is nothing.
+    /// The text of a template; empty if it has only the template's own punctuation.
     private func filled(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String {
         guard let template, let text = try render(template, values) else { return "" }
         return text.saysNothing && !template.names.isEmpty ? "" : text
     }
 
-    /// What a sender means by another word is not known, so it counts as none. A template should not become one.
+    /// An unknown word from a sender is ignored. From a template it is a mistake of the configuration.
     private func urgency(_ object: JSON?, _ values: JSON) throws(PushError) -> UInt8? {
         guard let text = try render(map.urgency, values) else {
             return MessageUrgency.number(of: object?["urgency"]?.shortText ?? "")
@@ -98,10 +98,10 @@ extension PushSource {
         return number
     }
 
-    /// The topic of the endpoint, or one below it. Nothing that a sender writes leads out of it.
+    /// The topic of the endpoint, or one below it, whatever a sender writes.
     private func place(_ below: String) throws(PushError) -> Topic {
         let segments = below.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-        // A sender that writes these wants to go somewhere else.
+        // Nothing resolves them, but a sender that writes them means another topic.
         guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
             throw PushError("its topic must be below \(topic), such as 27/likes; it has . or ..")
         }
@@ -112,7 +112,7 @@ extension PushSource {
         }
     }
 
-    /// What many messages have in common tells none from the others: then it has no id.
+    /// The id that tells repeats. A text of punctuation only is none: many messages would have the same.
     private func id(_ object: JSON?, _ values: JSON) throws(PushError) -> String? {
         let text: String?
         do throws(MapError) {
@@ -199,7 +199,7 @@ public struct PushEvent: Sendable {
     public var isSilent = false
     /// It takes the place of the earlier event with the same text.
     public var collapse: String?
-    /// By which repeats are told that the sender has sent twice; `nil` if it has none.
+    /// The same in every repeat of a message; `nil` if the sender gives none.
     public var id: String?
     /// Texts, numbers and truth values by name.
     package var fields: [JSON.Member]
@@ -248,9 +248,9 @@ public struct PushMap: Equatable, Sendable {
     public var urgency: MessageTemplate?
     /// Which messages become events; its own urgency is not used.
     public var rules = MapRules()
-    /// By which repeats are told that the sender has sent twice.
+    /// The same in every repeat of a message.
     public var id: MessageTemplate?
-    /// Beside those that the message has.
+    /// Fields in addition to those of the message.
     public var fields: [Field] = []
 
     public init() {}

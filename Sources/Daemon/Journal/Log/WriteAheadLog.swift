@@ -16,9 +16,9 @@ package final class WriteAheadLog {
     /// What is known about a file; it may have none.
     private struct Segment {
         var file: (any LogFile)?
-        /// The size of the file: so much is written with zeros or frames.
+        /// The size of the file. All of it was written, with frames or zeros.
         var filled = 0
-        /// It takes frames up to here.
+        /// Frames may be written up to here, which is beyond `filled` in a new file.
         var capacity = 0
         /// Its number; 0 before its first use.
         var number: UInt32 = 0
@@ -26,7 +26,7 @@ package final class WriteAheadLog {
         var end = 0
         /// The sequence of its last frame; 0 if it has none.
         var last: UInt64 = 0
-        /// Behind this place are zeros.
+        /// From here on the file is known to be zeros.
         var dirty = 0
         /// Whether a sync failed. It is never written again.
         var isSealed = false
@@ -115,6 +115,8 @@ package final class WriteAheadLog {
         }
         try disk.syncDirectory()
         let reader = try LogReader(files)
+        // Nobody knows whether the last frame was synced by who wrote it. One that this process refused is left out,
+        // and the next frame gets its sequence; any other is written and synced once more, elsewhere if need be.
         let doubtful = reader.last.flatMap { $0.sequence > applied ? $0 : nil }
         let isRefused = doubtful.map { $0.sequence > known ?? .max } ?? false
         if isRefused, let slot = reader.newestSlot { segments[slot].isSealed = true }

@@ -228,6 +228,7 @@ extension RouterInterface {
         case .awaitChanges(let after, let limit):
             try answerOrWait(AwaitingCall(call: message, after: after, limit: limit), of: caller)
         case .history(let topic, let after, let limit):
+            // Only what is committed can be read.
             daemon.endTurn()
             let events = try daemon.storage.read { try $0.history(topic, after: after, limit: limit) }
             let reply = bus.methodReturn(to: message.message)

@@ -8,7 +8,7 @@ import Routing
 final class Storage {
     /// Events rewritten per transaction.
     private static let rewrittenAtOnce = 500
-    /// Accepted events between two checks for expired ones.
+    /// So many accepted events lie between two checks for expired ones.
     private static let expiryInterval = 500
     /// Records kept in memory that are written per transaction.
     private static let keptAtOnce = 256
@@ -56,7 +56,7 @@ final class Storage {
     private var isReconcileDue = false
     /// Whether the files were lost, and the journal begins afresh.
     private var isLost = false
-    /// Undecided events that were written again since.
+    /// Records of undecided events that were written again since the files were lost.
     private var rewritten = 0
 
     /// Opens the journal. If that fails, the daemon runs degraded.

@@ -23,26 +23,30 @@ public struct WindowRules: Sendable {
         }
     }
 
-    /// What is said of a window.
+    /// The first rule that fits a window, and the topic that it gives.
     public struct Fit: Equatable, Sendable {
         /// The number of the rule, from 0.
         public let rule: Int
-        /// `nil`: what the title has is not part of a topic.
+        /// `nil` if what the rule captures in the title cannot be part of a topic.
         public let topic: Topic?
     }
 
+    /// What a window was when it was last matched, and the result.
     private struct Remembered {
         let app: String
         let instance: String
         let title: String
         let fit: Fit?
+        /// The last call of `screens` that had the window.
         var round: UInt64
     }
 
     /// In the order of the file.
     public let rules: [WindowRule]
     private var remembered: [UInt64: Remembered] = [:]
+    /// Counts the calls of `screens`.
     private var round: UInt64 = 0
+    /// Rules with a pattern that took too long.
     private var givenUp: Set<Int> = []
     private var newlyGivenUp: [Int] = []
     /// Whether windows without the focus matter.
@@ -67,7 +71,7 @@ public struct WindowRules: Sendable {
         screens(of: windows, focused: windows.indices.filter { windows[$0].isFocused })
     }
 
-    /// The same, if it is known which windows are focused.
+    /// The same for a caller that knows which windows are focused.
     ///
     /// - Parameter focused: their places. Where only focused windows matter, no other one is looked at.
     public mutating func screens(of windows: [Window], focused: [Int]) -> [Wanted] {
@@ -165,10 +169,10 @@ public struct WindowRule: Equatable, Sendable {
 
     /// Whether a window fits the rule.
     enum Match {
-        /// The topic is `nil` if what the title has is not part of one.
+        /// The topic is `nil` if what the rule captures in the title cannot be part of one.
         case fits(Topic?)
         case doesNotFit
-        /// Its title would take too long.
+        /// Matching its title takes too long.
         case gaveUp
     }
 

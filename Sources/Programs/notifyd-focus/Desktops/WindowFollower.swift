@@ -4,7 +4,7 @@ public import Watching
 
 /// Follows the windows of whatever desktop there is: chooses a source, and begins again when it ends.
 public final class WindowFollower {
-    /// How it is.
+    /// What is followed, or why nothing is.
     public struct Status: Equatable, Sendable {
         /// The name of the source; empty while there is none.
         public var source = ""
@@ -12,7 +12,7 @@ public final class WindowFollower {
         public var isFollowing = false
         /// What is wrong, and what to do; empty if all is well.
         public var detail = ""
-        /// Whether it is about to change by itself.
+        /// Whether the status is about to change by itself.
         public var isPassing = false
 
         public init(source: String = "", isFollowing: Bool = false, detail: String = "", isPassing: Bool = false) {
@@ -26,7 +26,7 @@ public final class WindowFollower {
     /// Seconds between attempts.
     private static let shortestPause: Int64 = 1
     private static let longestPause: Int64 = 60
-    /// Seconds until a source that says nothing is given up.
+    /// Seconds until a source that reports nothing is given up.
     private static let timeout: Int64 = 10
     /// Variables that say where windows are, and how to get in.
     private static let variables = [
@@ -45,7 +45,7 @@ public final class WindowFollower {
     private let onWindows: () -> Void
     private let onStatus: () -> Void
     private var timer: EventSource?
-    /// Goes off when the source has said nothing for too long.
+    /// Goes off when a source has not reported anything in time.
     private var silence: EventSource?
     private var onSilence: () -> Void = {}
     private var source: (any WindowSource)?
@@ -53,7 +53,7 @@ public final class WindowFollower {
     private var candidates: ArraySlice<SourceCandidate> = []
     private var failures: [String] = []
     private var pause = shortestPause
-    /// Reports of earlier attempts do not count.
+    /// Counts the attempts, so that reports of earlier ones are ignored.
     private var attempt = 0
     private var owners: CompositorOwners?
     private let compositors: CompositorInterface
@@ -83,14 +83,14 @@ public final class WindowFollower {
         owners = CompositorOwners(bus: bus) { [unowned self] in ownerChanged(of: $0) }
     }
 
-    /// Begins.
+    /// Starts to look for a source.
     public func start() throws(SystemdError) {
         try owners?.start()
         // The answers come in the order of the questions.
         begin()
     }
 
-    /// Ends, and takes back what it has brought into a compositor.
+    /// Stops following, and removes its script from the compositor.
     public func stop() { end() }
 
     // MARK: Attempts
@@ -153,20 +153,20 @@ public final class WindowFollower {
             attempt += 1
             let number = attempt
             var isSilent = true
-            let say: (SourceReport) -> Void = { [unowned self] report in
+            let report: (SourceReport) -> Void = { [unowned self] news in
                 guard number == attempt else { return }
                 if isSilent { silence?.disarm() }
                 isSilent = false
-                take(report, of: candidate, environments)
+                handle(news, of: candidate, environments)
             }
-            // What was wrong before is told until it is known to be right.
+            // The status keeps the last mistake until a source works.
             if !status.isFollowing, status.detail.isEmpty || status.isPassing {
                 set(Status(detail: "connecting to \(candidate.words)", isPassing: true))
             }
-            onSilence = { if isSilent { say(.ended("\(candidate.words) does not answer")) } }
+            onSilence = { if isSilent { report(.ended("\(candidate.words) does not answer")) } }
             silence?.arm(at: Clock.monotonic() + Self.timeout * 1_000_000)
             do throws(SourceFailure) {
-                let opened = try open(candidate, environments, say)
+                let opened = try open(candidate, environments, report)
                 // It may have ended by now.
                 if number == attempt { source = opened }
                 return
@@ -221,7 +221,7 @@ public final class WindowFollower {
         setenv("XAUTHORITY", file, 1)
     }
 
-    private func take(_ report: SourceReport, of candidate: SourceCandidate, _ environments: [[String: String]]) {
+    private func handle(_ report: SourceReport, of candidate: SourceCandidate, _ environments: [[String: String]]) {
         switch report {
         case .windows(let windows):
             pause = Self.shortestPause
@@ -232,7 +232,7 @@ public final class WindowFollower {
             set(Status(source: candidate.name, detail: reason))
             set([])
         case .ended(let reason):
-            // Another one may be as good, unless this one has worked until now.
+            // The next candidate may work. If this one has worked until now, the search begins again instead.
             if status.isFollowing { (candidates, failures) = ([], []) }
             attempt += 1
             (source, saver) = (nil, nil)
