@@ -117,6 +117,7 @@ extension Value? {
     }
 }
 
+/// Claims.
 extension NotifyClient {
     /// Claims an event: it gets no banner, and a banner that is already shown is closed.
     @discardableResult
@@ -124,8 +125,7 @@ extension NotifyClient {
         try await call("Claim", [.uint64(id.rawValue)]).result { $0.string.map(Verdict.init) }
     }
 
-    /// Claims an event by its global name, on behalf of somebody elsewhere: for programs that pass claims on between
-    /// devices.
+    /// Claims an event by its global name, on behalf of a person at another device: for programs that pass claims on.
     ///
     /// An event that has not come yet is awaited until ``NamedClaimOptions/expires``, at least for 24 hours, over
     /// restarts of the daemon too. When it comes, it is claimed before there is any banner.
@@ -214,15 +214,16 @@ extension NotifyClient {
     }
 }
 
+/// Buttons, and the journal.
 extension NotifyClient {
     /// Presses a button of an event, for programs that show events themselves. It is announced by `ActionInvoked`, and
     /// its command runs. Then the event is claimed, unless its banner stays up when a button is pressed (`resident`).
     ///
     /// - Parameters:
     ///   - action: the key of a button of the event; see ``InboxEntry/appearance``.
-    ///   - id: an event that nobody has seen.
+    ///   - id: an unread event.
     /// - Throws: `refused` with `UnknownEvent`, with `InvalidEvent` if the event has no such button, with `NotClaimant`
-    ///   if it was claimed or seen already, or with `AccessDenied`.
+    ///   if it was claimed or read already, or with `AccessDenied`.
     public func press(_ action: String, of id: EventID) async throws(NotifyError) {
         _ = try await call("Press", [.uint64(id.rawValue), .string(action)])
     }

@@ -19,7 +19,7 @@ final class LoopCore: Sendable {
     private struct State: Sendable {
         var lastID: UInt64 = 0
         var work: [@Sendable () -> Void] = []
-        /// The next one last. There are few: most are set again and again by the same owners.
+        /// The next one is last. There are few, so that a sorted array is enough.
         var timers: [Timer] = []
         var watches: [CInt: Watch] = [:]
         /// Whether the thread waits, or is about to.
@@ -71,7 +71,7 @@ final class LoopCore: Sendable {
             state.lastID += 1
             id = state.lastID
             let timer = Timer(id: id, deadline: deadline, work: work)
-            // Of the same moment, the first one is first.
+            // Timers of the same moment run in the order in which they were added.
             let index = state.timers.firstIndex { $0.deadline <= timer.deadline } ?? state.timers.count
             state.timers.insert(timer, at: index)
         }
@@ -79,7 +79,7 @@ final class LoopCore: Sendable {
     }
 
     func cancel(_ id: UInt64) {
-        // It is released without the lock: what it has captured may own another timer.
+        // The timer is released after the lock: what its work has captured may own another timer.
         let timer = state.withLock { state in
             state.timers.firstIndex { $0.id == id }.map { state.timers.remove(at: $0) }
         }
@@ -132,19 +132,19 @@ final class LoopCore: Sendable {
                 var value: eventfd_t = 0
                 eventfd_read(wake, &value)
             }
-            // What was handed over comes before what has arrived since.
+            // Work that was handed over comes before input that has arrived since.
             doWork()
             while let body = nextDue() { body() }
             guard count > 0 else { continue }
             for (entry, id) in zip(descriptors, watches).dropFirst() where entry.revents != 0 {
-                // An earlier one may have ended it.
+                // An earlier callback may have ended the watch.
                 let ready = state.withLock { state in state.watches[entry.fd].flatMap { $0.id == id ? $0.ready : nil } }
                 ready?(entry.revents)
             }
         }
     }
 
-    /// Nothing of it is held while the thread waits.
+    /// Runs what was handed over, and releases it before the thread waits.
     private func doWork() {
         let work = state.withLock { state in
             defer { state.work = [] }

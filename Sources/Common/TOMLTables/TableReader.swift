@@ -3,12 +3,12 @@ import NotifyText
 
 /// Reads one TOML table strictly: keys are read by name and type, and any key left over is a mistake.
 ///
-/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. What is read by no method
-/// counts as unknown.
+/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. A key that was not read counts
+/// as unknown.
 public struct TableReader {
-    /// Bytes of a text.
+    /// The most bytes of a text.
     package static let maximumText = 8 * 1024
-    /// Elements of a list of texts.
+    /// The most elements of a list.
     package static let maximumTexts = 256
 
     private let table: TOMLTable
@@ -31,8 +31,8 @@ public struct TableReader {
     /// Whether the key is there, whatever its value.
     public func has(_ key: String) -> Bool { table[key] != nil }
 
-    /// Whether the whole text could be read. Otherwise what is not here may be what could not be read, and is no
-    /// mistake of its own.
+    /// Whether the syntax of the file is right. Otherwise a key that is missing may be in what could not be read, so its
+    /// absence is not reported.
     public var isWhole: Bool { source.isWhole }
 
     package func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }
@@ -45,7 +45,7 @@ public struct TableReader {
         return deliverable(text, key, at: table[key]?.offset)
     }
 
-    /// Texts of a configuration are sent in messages.
+    /// A text as it was read, if a message on the bus can carry it.
     private func deliverable(_ text: String, _ key: String, at offset: Int?) -> String? {
         guard text.utf8.count <= Self.maximumText else {
             source.note(at: offset, "'\(key)' must have at most \(Self.maximumText) bytes; it has \(text.utf8.count)")
@@ -169,7 +169,7 @@ public struct TableReader {
     /// Reads the table of a key, if it is there.
     ///
     /// - Parameters:
-    ///   - wanted: what the table is, in words, for who has written something else.
+    ///   - wanted: what the value must be, for the error if it is not a table.
     ///   - read: reads every key that the table may have; `nil` if something was wrong.
     public mutating func table<Content>(
         _ key: String, wanted: String? = nil, _ read: (inout TableReader) -> Content?
@@ -231,10 +231,10 @@ public struct TableReader {
 
     // MARK: The end
 
-    /// Keys that may be here, although they are not read because something else is wrong.
+    /// Allows keys that are not read because of another mistake.
     public mutating func accept(_ keys: [String]) { known += keys }
 
-    /// Notes every key that was not read. Where none was, the mistake that kept them from being read is noted already.
+    /// Notes every key that was not read. If no key was read at all, the mistake that is the reason is noted already.
     package func finish() {
         guard !known.isEmpty else { return }
         let names = Set(known).sorted().joined(separator: ", ")

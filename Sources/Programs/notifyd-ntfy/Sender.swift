@@ -88,7 +88,7 @@ actor Sender {
     }
 
     func run() async throws {
-        try await begin()
+        try await restore()
         try await withThrowingTaskGroup { group in
             group.addTask { try await self.follow() }
             group.addTask { try await self.deliver() }
@@ -101,7 +101,7 @@ actor Sender {
 
     private nonisolated var prefix: String { "out \(client.settings.address.name) " }
 
-    private func begin() async throws {
+    private func restore() async throws {
         let prefix = self.prefix + "sent "
         for (key, value) in try await services.store.all(prefix: prefix) {
             let parts = key.dropFirst(prefix.count).split(separator: "/")
@@ -167,16 +167,16 @@ actor Sender {
         guard let source = row.details["source"]?.string, let eventID = row.details["event-id"]?.string else { return }
         let via = row.details["via"]?.string ?? ""
         switch row.kind {
-        case "event": take(row, source, eventID, via)
+        case "event": queueMessages(for: row, source, eventID, via)
         case "outcome":
             let outcome = row.details["outcome"]?.string ?? ""
-            if !PublishMap.isOpen(outcome: outcome) { end(row, outcome, source, eventID, via) }
-        case "read": end(row, "claimed", source, eventID, via)
+            if !PublishMap.isOpen(outcome: outcome) { endMessages(of: row, outcome, source, eventID, via) }
+        case "read": endMessages(of: row, "claimed", source, eventID, via)
         default: break
         }
     }
 
-    private func take(_ row: JournalChange, _ source: String, _ eventID: String, _ via: String) {
+    private func queueMessages(for row: JournalChange, _ source: String, _ eventID: String, _ via: String) {
         guard let topic = try? Topic(row.topic), Self.isNews(row),
             let accepted: Int64 = row.details["accepted"]?.integer()
         else { return }
@@ -202,7 +202,9 @@ actor Sender {
         return expires > SystemClock.wall
     }
 
-    private func end(_ row: JournalChange, _ outcome: String, _ source: String, _ eventID: String, _ via: String) {
+    private func endMessages(
+        of row: JournalChange, _ outcome: String, _ source: String, _ eventID: String, _ via: String
+    ) {
         let sequence = SequenceName.make(source: source, eventID: eventID)
         waiting.removeAll { $0.key.sequence == sequence }
         let isClaim = ["claimed", "retracted", "dismissed"].contains(outcome)

@@ -4,7 +4,7 @@ internal import Routing
 public struct VirtualStage {
     /// How long the shell accepts a reply of the notification server; the router waits for a much shorter time.
     private static let memory: Duration = .seconds(300)
-    /// How long the scenario goes on after its last column, to detect unexpected outputs.
+    /// How long the scenario goes on after its last column, so that unexpected outputs are found.
     private static let epilogue: Duration = .seconds(120)
     private static let firstID = EventID(1_000)
 
@@ -26,10 +26,10 @@ public struct VirtualStage {
         case digest(DigestCount)
     }
 
-    /// Events that a digest counts, unless somebody claims them.
+    /// Events that were held back, each with the digest that will count it, unless somebody claims it.
     private var heldBack: [EventID: (event: Event, digest: EventID)] = [:]
     private var announced: [EventID: Event] = [:]
-    /// The letters in the lane of digests that are left.
+    /// The letters in the lane of digests whose digests have not been published yet.
     private var digests: [Symbol]
 
     /// - Returns: the recording, with every violated invariant among the faults.
@@ -76,7 +76,7 @@ public struct VirtualStage {
 
     /// When all events are claimed and all actors have left, the router must be empty.
     private mutating func clearUp() {
-        let drawn = recording
+        let recorded = recording
         perform(.well)
         for id in occurrences.keys.sorted() { feed(.claimed(id, by: "nobody")) }
         for name in scenario.programs.keys.sorted() { feed(.peer(name, .left)) }
@@ -91,7 +91,7 @@ public struct VirtualStage {
         for banner in server.banners.values {
             watch.faults.append("with everything claimed the banner that speaks of \(banner) is still up")
         }
-        recording = drawn
+        recording = recorded
     }
 
     // MARK: Time

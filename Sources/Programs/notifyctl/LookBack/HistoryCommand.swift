@@ -108,6 +108,7 @@ extension RecordedEvent {
     }
 }
 
+/// Reads the history of a topic, page by page.
 struct HistoryReader {
     let client: NotifyClient
     let topic: String
@@ -137,7 +138,8 @@ struct HistoryReader {
         return isUnread ? try await unseen(page) : page
     }
 
-    /// The unread events of a page. The outcome of muted and expired ones does not tell it, so they are explained.
+    /// The unread events of a page. Muted and expired ones keep their outcome when they are read, so the daemon is asked
+    /// about each.
     private func unseen(_ page: [RecordedEvent]) async throws(NotifyError) -> [RecordedEvent] {
         let unread = page.filter(\.isUnread)
         let doubtful = unread.filter { $0.outcome == .muted || $0.outcome == .expired }.map(\.event.id)
@@ -259,7 +261,8 @@ struct ForgetCommand: BusCommand {
         let client = try await bus.connect()
         let id = try await event?.find(client)
         let (topic, last) = try await scope(client, id)
-        // To the interface, 0 means all. There is no event 1; but what retention has deleted leaves the files.
+        // In the call, 0 means all. There is no event 1, but the call also removes from the files what retention has
+        // deleted.
         let count = try await client.forget(topic, upTo: last.map { max($0, 1) } ?? 0)
         if event == nil, before == nil { await forgetDeadLetters(topic) }
         output.write(["topic": topic, "count": count], text: "\(count)")
@@ -269,7 +272,7 @@ struct ForgetCommand: BusCommand {
         }
     }
 
-    /// Deletes what bridges have kept of the topic. One that does not answer is told.
+    /// Deletes the dead letters of bridges at the topic. A bridge that does not answer is reported.
     private func forgetDeadLetters(_ topic: String) async {
         guard let address = bus.address ?? NotifyClient.sessionBusAddress,
             let connection = try? await Connection.open(address)
