@@ -60,9 +60,8 @@ extension Router {
         guard let cold = try cold(id, at: now, reader) else { return nil }
         func refusal(_ outcome: Outcome, isRead: Bool) -> Refusal {
             .invalidEvent(
-                "event \(id) is \(outcome.rawValue)\(isRead ? " and read" : ""); only an unread "
-                    + "event that is shown or muted "
-                    + "can be snoozed")
+                "event \(id) is \(outcome.rawValue)\(isRead ? " and read" : ""); only an unread event that is shown or "
+                    + "muted can be snoozed")
         }
         switch cold.state {
         case .shown:

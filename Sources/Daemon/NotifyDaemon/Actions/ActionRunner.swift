@@ -97,9 +97,8 @@ final class ActionRunner {
                 .commandNotStarted, data.merging(["error": "\(error)"]) { $1 }, command.button,
                 "could not be started: \(error)")
             return .commandNotStarted(
-                "the command of this button cannot be started (\(error)); correct 'exec' of its "
-                    + "route, whose program is "
-                    + "'\(command.vector[0].quotable)'")
+                "the command of this button cannot be started (\(error)); correct 'exec' of its route, whose program "
+                    + "is '\(command.vector[0].quotable)'")
         }
         return nil
     }

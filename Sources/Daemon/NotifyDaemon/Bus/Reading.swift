@@ -70,9 +70,8 @@ final class Snapshot: Reading {
             bytes += page.events.reduce(0) { $0 + $1.memoryCost }
             guard bytes <= Journal.answerLimit else {
                 throw .limitExceeded(
-                    "a snapshot: the values at or below \(topic) have more than "
-                        + "\(Journal.answerLimit >> 20) MiB together; "
-                        + "ask for a narrower topic")
+                    "a snapshot: the values at or below \(topic) have more than \(Journal.answerLimit >> 20) MiB "
+                        + "together; ask for a narrower topic")
             }
             if daemon.host.now.instant >= end, !values.isEmpty { return false }
         }

@@ -48,9 +48,8 @@ extension RouterInterface: BusPumpDelegate {
         guard queue.hasRoom(for: caller, kind: kind) else {
             throw .limitExceeded(
                 "calls that wait to be handled: \(FairQueue<Void>.lengthLimit) of one program, "
-                    + "\(FairQueue<Void>.readingsLimit) that read, or "
-                    + "\(FairQueue<Void>.bytesLimit >> 20) MiB, wait already; "
-                    + "wait for their answers")
+                    + "\(FairQueue<Void>.readingsLimit) that read, or \(FairQueue<Void>.bytesLimit >> 20) MiB, wait "
+                    + "already; wait for their answers")
         }
         queue.enqueue(work, of: caller, bytes: bytes, kind: kind)
     }

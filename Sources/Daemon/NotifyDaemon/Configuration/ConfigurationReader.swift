@@ -165,9 +165,8 @@ package struct ConfigurationReader {
         for key in ["defaults", "banner", "screens", "recovery", "history", "log", "quiet", "policy"] {
             reader.refuse(
                 key,
-                "'\(key)' has no place in a package's file, because it applies to the events of all "
-                    + "programs; such a file has "
-                    + "[[route]] only. Set it in /etc/xdg/notifyd or in the user's configuration")
+                "'\(key)' has no place in a package's file, because it applies to the events of all programs; such a "
+                    + "file has [[route]] only. Set it in /etc/xdg/notifyd or in the user's configuration")
         }
     }
 
@@ -252,9 +251,8 @@ package struct ConfigurationReader {
             if text.origin == .package {
                 reader.refuse(
                     "break_through",
-                    "'break_through' has no place in a package's file, because it is for the user "
-                        + "to say what may break a "
-                        + "pause; set it in /etc/xdg/notifyd or in the user's configuration")
+                    "'break_through' has no place in a package's file, because it is for the user to say what may "
+                        + "break a pause; set it in /etc/xdg/notifyd or in the user's configuration")
             }
             guard let route = readRoute(&reader) else { continue }
             let replaced = totals.table.add(route)

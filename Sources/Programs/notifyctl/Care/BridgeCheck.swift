@@ -154,9 +154,8 @@ struct LinkCheck {
 
     private static let open = Finding.warning(
         check, "without a key: the broker reads everything, and whoever may write there speaks for your devices",
-        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). "
-            + "Copy it to every device, "
-            + "and write into [link] of mqtt.toml: key = { file = \"link.key\" }")
+        "Make one: (umask 077; head -c 32 /dev/urandom | base64 > ~/.config/notifyd/link.key). Copy it to every "
+            + "device, and write into [link] of mqtt.toml: key = { file = \"link.key\" }")
 
     private func findings(_ line: LinkInfo.Line) -> [Finding] {
         var findings: [Finding] = []

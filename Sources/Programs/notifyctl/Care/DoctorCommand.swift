@@ -9,9 +9,8 @@ struct DoctorCommand: BusCommand {
         commandName: "doctor",
         abstract: "Check notifyd and everything it depends on, and say what to do about problems.",
         discussion: """
-            Checks the bus, notifyd and its activation, the unit and the sandbox in force, the \
-            notification server, the \
-            journal, the bridges and the link, the windows that are followed, the browsers, the session and the \
+            Checks the bus, notifyd and its activation, the unit and the sandbox in force, the notification server, \
+            the journal, the bridges and the link, the windows that are followed, the browsers, the session and the \
             configuration. Starts and changes nothing. Exit code 1 if there is a problem or a warning.
 
             Examples:

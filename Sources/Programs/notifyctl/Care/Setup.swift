@@ -239,10 +239,9 @@ struct Setup {
         // Also if notifyd-mqtt does not run: the other devices go on waiting, and the only key may be here.
         if hasLink {
             Terminal.complain(
-                "This device is linked with others, says "
-                    + "\(Terminal.plain(LinkFiles(nil).configuration)). With notifyd-mqtt "
-                    + "running, take it out of the link first: notifyctl link leave. To delete the configuration "
-                    + "without that, move this file away.")
+                "This device is linked with others, says \(Terminal.plain(LinkFiles(nil).configuration)). With "
+                    + "notifyd-mqtt running, take it out of the link first: notifyctl link leave. To delete the "
+                    + "configuration without that, move this file away.")
             throw ExitCode.refused
         }
         guard let query, await query.owner(of: Remote.manager.name) != nil else { return try requireNothingRuns() }

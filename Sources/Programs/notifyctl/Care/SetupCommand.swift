@@ -5,11 +5,9 @@ struct SetupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "setup", abstract: "Turn on what notifyd can do here, and take it back.",
         discussion: """
-            On a terminal it asks what to turn on, one by one, of what is installed and not on yet: \
-            path, shell, tmux, focus, \
-            desktop, browser and link. Each is a line in a file of yours, a unit, or a file for a \
-            browser, and --remove takes it \
-            back. What is on stays as it is. Scripts name what they want, with --yes.
+            On a terminal it asks what to turn on, one by one, of what is installed and not on yet: path, shell, tmux, \
+            focus, desktop, browser and link. Each is a line in a file of yours, a unit, or a file for a browser, and \
+            --remove takes it back. What is on stays as it is. Scripts name what they want, with --yes.
 
             Examples:
               notifyctl setup

@@ -174,9 +174,8 @@ struct UnitFailure: Equatable {
             case nil: break
             }
             return
-                "\(log) says what was in the way, such as a folder that is missing, or a system "
-                + "without user namespaces. "
-                + "To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
+                "\(log) says what was in the way, such as a folder that is missing, or a system without user "
+                + "namespaces. To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
         default: return "\(log) says why. Then: \(restart)"
         }
     }
@@ -268,9 +267,8 @@ struct RouterCheck {
             findings.append(
                 .warning(
                     "claims", "the room for claims of events that have not come is \(awaitedFill) % full",
-                    "When it is full, the program that has most there loses some, and banners "
-                        + "may appear for events that "
-                        + "were read elsewhere. “notifyctl forget /” drops all of them, with the history."))
+                    "When it is full, the program that has most there loses some, and banners may appear for events "
+                        + "that were read elsewhere. “notifyctl forget /” drops all of them, with the history."))
         }
         return findings
     }

@@ -8,9 +8,8 @@ struct BridgesCommand: BusCommand {
         discussion: """
             A bridge is a program that passes events from elsewhere to notifyd, and back. It is listed while it runs.
 
-            What a bridge can never deliver becomes a dead letter; it is kept for a week. Exit code 1 if \
-            a named bridge does not \
-            run.
+            What a bridge can never deliver becomes a dead letter; it is kept for a week. Exit code 1 if a named \
+            bridge does not run.
 
             Examples:
               notifyctl bridges

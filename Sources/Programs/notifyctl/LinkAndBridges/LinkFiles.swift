@@ -162,13 +162,10 @@ struct LinkLeaveCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "leave", abstract: "Take this device out of the link.",
         discussion: """
-            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and \
-            deletes its state, except \
-            the key for signing on channels, and the files with the password and the keys. The \
-            configuration is renamed to \
-            mqtt.toml.old. Events stay here and there, and the current values too. It leaves the \
-            channels as well, and asks \
-            before it does anything.
+            Tells the other devices, removes what the broker keeps of this one, ends notifyd-mqtt, and deletes its \
+            state, except the key for signing on channels, and the files with the password and the keys. The \
+            configuration is renamed to mqtt.toml.old. Events stay here and there, and the current values too. It \
+            leaves the channels as well, and asks before it does anything.
 
             Examples:
               notifyctl link leave
@@ -221,11 +218,10 @@ struct LinkResetCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "reset", abstract: "Give this machine a device of its own, if two machines share one.",
         discussion: """
-            For a machine whose disk was copied to another one: both have the same device, and notifyd-mqtt \
-            has stopped on both. Run \
-            this on each of them. It stops notifyd-mqtt and notifyd, has “notifyd --new-device” give the journal a \
-            new device, and starts \
-            them again. Events stay, and keep their global names. Without a service manager it says what to do by hand.
+            For a machine whose disk was copied to another one: both have the same device, and notifyd-mqtt has \
+            stopped on both. Run this on each of them. It stops notifyd-mqtt and notifyd, has “notifyd --new-device” \
+            give the journal a new device, and starts them again. Events stay, and keep their global names. Without a \
+            service manager it says what to do by hand.
 
             Examples:
               notifyctl link reset
@@ -243,9 +239,8 @@ struct LinkResetCommand: BusCommand {
         output.write(
             ["device": device],
             text: """
-                This machine is now device \(Terminal.plain(device)). Give one of the two machines another \
-                name in mqtt.toml, and \
-                run “notifyctl link forget” on the other devices, with the device that both had.
+                This machine is now device \(Terminal.plain(device)). Give one of the two machines another name in \
+                mqtt.toml, and run “notifyctl link forget” on the other devices, with the device that both had.
                 """)
     }
 

@@ -12,9 +12,8 @@ struct FocusCommand: BusCommand {
         discussion: """
             notifyd-focus follows the windows, and holds screens for them by the rules in notifyd-focus.toml(5).
 
-            With --learn, focus the window that is to hold a screen of TOPIC: a rule for it is added to \
-            focus.toml. If TOPIC has \
-            a name in braces, the first number in the title is what it stands for.
+            With --learn, focus the window that is to hold a screen of TOPIC: a rule for it is added to focus.toml. If \
+            TOPIC has a name in braces, the first number in the title is what it stands for.
 
             Examples:
               notifyctl focus
@@ -80,9 +79,8 @@ struct FocusCommand: BusCommand {
             rule, for: "window", fit: { $0.fit(sight).map { $0.rule + 1 } },
             flaw: {
                 $0.fit(sight)?.topic == nil
-                    ? "A rule for this window would make no topic of its title, because what "
-                        + "stands for the name in braces "
-                        + "cannot be part of a topic: “\(Terminal.plain(window.title))”."
+                    ? "A rule for this window would make no topic of its title, because what stands for the name in "
+                        + "braces cannot be part of a topic: “\(Terminal.plain(window.title))”."
                     : nil
             })
         _ = try await query.ask(.focus, "Reload")
