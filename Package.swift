@@ -87,7 +87,8 @@ let package = Package(
             ],
             path: "Sources/Common/StandardStreams", swiftSettings: strict),
 
-        // Text compared by its bytes, and text made safe to print; JSON; the version. Both sides of the bus need it.
+        // What both sides of the bus share: topics, ids, values and times; text compared by its bytes, and text made safe to
+        // print; JSON; the version.
         .target(name: "NotifyText", path: "Sources/Common/NotifyText", swiftSettings: strict),
 
         // Where a user's files are, and how they are read.
@@ -174,7 +175,7 @@ let package = Package(
         .target(
             name: "Linking",
             dependencies: [
-                "Mapping", "NotifyText", "Routing", "TOMLTables", .product(name: "Crypto", package: "swift-crypto"),
+                "Mapping", "NotifyText", "TOMLTables", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "DequeModule", package: "swift-collections"),
             ],
             path: "Sources/Link/Linking", swiftSettings: strict),
@@ -182,7 +183,7 @@ let package = Package(
         // clock, no files, no Foundation.
         .target(
             name: "Mapping",
-            dependencies: ["NotifyText", "Routing", .product(name: "Crypto", package: "swift-crypto")],
+            dependencies: ["NotifyText", .product(name: "Crypto", package: "swift-crypto")],
             path: "Sources/Bridge/Mapping", swiftSettings: strict),
         // A connection to a broker.
         .target(
@@ -200,7 +201,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-focus",
             dependencies: [
-                "CDesktop", "NotifyText", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
+                "CDesktop", "NotifyText", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
                 "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -209,14 +210,14 @@ let package = Package(
         .executableTarget(
             name: "notifyd-unifiedpush",
             dependencies: [
-                "Mapping", "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "TOMLTables",
+                "Mapping", "NotifyBridge", "NotifyClient", "NotifyText", "TOMLTables",
                 .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
             ],
             path: "Sources/Programs/notifyd-unifiedpush", swiftSettings: strict, linkerSettings: [compact]),
         .executableTarget(
             name: "notifyd-ntfy",
             dependencies: [
-                "Mapping", "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "TOMLTables", "UserFiles",
+                "Mapping", "NotifyBridge", "NotifyClient", "NotifyText", "TOMLTables", "UserFiles",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
@@ -226,7 +227,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-desktop",
             dependencies: [
-                "NotifyBridge", "NotifyClient", "NotifyText", "Routing", "Systemd", "TOMLTables", "UserFiles",
+                "NotifyBridge", "NotifyClient", "NotifyText", "Systemd", "TOMLTables", "UserFiles",
                 "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],

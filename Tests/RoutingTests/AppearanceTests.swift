@@ -4,7 +4,7 @@ import Testing
 
 /// What an event says about its banner, beside its route.
 @Suite struct AppearanceTests {
-    private static func texts(_ texts: String...) -> Value { .array(of: "s", texts.map { .string($0) }) }
+    private static func texts(_ texts: String...) -> FieldValue { .array(of: "s", texts.map { .string($0) }) }
 
     private static let all = [
         Field(name: "app", value: .string("Chat")), Field(name: "icon", value: .string("mail-unread")),
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("app", Value.string("")), ("app", .string(String(repeating: "x", count: 257))), ("app", .int32(1)),
+        ("app", FieldValue.string("")), ("app", .string(String(repeating: "x", count: 257))), ("app", .int32(1)),
         ("icon", .string("https://example.org/a.png")), ("icon", .string("../a.png")),
         ("image", .string("a.png")), ("image", .string("http://example.org/a.png")),
         ("timeout", .int32(-1)), ("timeout", .uint32(86_400_001)), ("progress", .byte(101)),
@@ -44,7 +44,7 @@ import Testing
         ("actions", texts("a\u{1b}", "A")), ("actions", texts("a\u{202e}", "A")),
         ("actions", .array(of: "s", (0..<18).map { .string("\($0)") })), ("actions", .string("yes")),
     ])
-    func whatIsWrongIsRefusedByName(_ name: String, value: Value) {
+    func whatIsWrongIsRefusedByName(_ name: String, value: FieldValue) {
         let refusal = #expect(throws: Refusal.self) { try PublishOptions([Field(name: name, value: value)]) }
         guard case .invalidEvent(let text)? = refusal else {
             Issue.record("\(String(describing: refusal)) is not invalidEvent")

@@ -72,13 +72,13 @@ import Testing
     }
 
     @Test(arguments: pairs) func valuesAndButtonsAreEqualWhenTheirBytesAre(_ one: String, _ other: String) {
-        #expect(Value.string(one) != .string(other))
-        #expect(Value.array(of: "s", [.string(one)]) != .array(of: "s", [.string(other)]))
+        #expect(FieldValue.string(one) != .string(other))
+        #expect(FieldValue.array(of: "s", [.string(one)]) != .array(of: "s", [.string(other)]))
         #expect(Field(name: one, value: .byte(1)) != Field(name: other, value: .byte(1)))
         #expect(Route.Action(key: one, label: "x") != Route.Action(key: other, label: "x"))
         #expect(
             Route.Action(key: "x", label: "x", command: [one]) != Route.Action(key: "x", label: "x", command: [other]))
-        #expect(Value.string(one) == .string(String(decoding: Array(one.utf8), as: UTF8.self)))
+        #expect(FieldValue.string(one) == .string(String(decoding: Array(one.utf8), as: UTF8.self)))
     }
 
     @Test func textsAreSortedByTheirBytes() {

@@ -18,7 +18,7 @@ struct FieldCodingTests {
                 name: "map",
                 value: .dictionary(
                     key: "s", value: "v",
-                    [Value.Pair(key: .string("k"), value: .variant(.array(of: "i", [.int32(1)])))])),
+                    [FieldValue.Pair(key: .string("k"), value: .variant(.array(of: "i", [.int32(1)])))])),
             Field(name: "", value: .variant(.dictionary(key: "u", value: "as", []))),
         ]
         #expect(try FieldCoding.decode(FieldCoding.encode(fields)) == fields)
@@ -31,7 +31,7 @@ struct FieldCodingTests {
                 value: .dictionary(
                     key: "s", value: "as",
                     [
-                        Value.Pair(key: .string("k"), value: .array(of: "s", [.string("v")]))
+                        FieldValue.Pair(key: .string("k"), value: .array(of: "s", [.string("v")]))
                     ]))
         ])
         for length in 1..<bytes.count {

@@ -128,11 +128,11 @@ import Testing
 
     /// A message of 64 KiB may hold as many values, and each takes more than the byte it is.
     @Test func manySmallValuesCostWhatTheyTake() {
-        let bytes = Value.array(of: "y", Array(repeating: .byte(1), count: 1000))
+        let bytes = FieldValue.array(of: "y", Array(repeating: .byte(1), count: 1000))
         let cost = MemoryCost.ofEvent(
             topic: try! Topic("/a"), title: "", body: "", fields: [Field(name: "bytes", value: bytes)],
             origin: Origin())
-        #expect(cost > 1000 * MemoryLayout<Value>.stride)
+        #expect(cost > 1000 * MemoryLayout<FieldValue>.stride)
     }
 
     // MARK: Steps

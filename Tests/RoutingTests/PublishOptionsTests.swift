@@ -3,7 +3,7 @@ import Testing
 @testable import Routing
 
 @Suite struct PublishOptionsTests {
-    private func read(_ name: String, _ value: Value) throws -> PublishOptions {
+    private func read(_ name: String, _ value: FieldValue) throws -> PublishOptions {
         try PublishOptions([Field(name: name, value: value)])
     }
 
@@ -24,9 +24,9 @@ import Testing
     }
 
     @Test(arguments: [
-        Value.byte(5), .int16(5), .uint16(5), .int32(5), .uint32(5), .int64(5), .uint64(5),
+        FieldValue.byte(5), .int16(5), .uint16(5), .int32(5), .uint32(5), .int64(5), .uint64(5),
     ])
-    func aWholeNumberMayComeInAnyIntegerType(_ value: Value) throws {
+    func aWholeNumberMayComeInAnyIntegerType(_ value: FieldValue) throws {
         #expect(try read("ttl", value).lifetime == .seconds(5))
     }
 
@@ -48,13 +48,14 @@ import Testing
     }
 
     @Test(arguments: [
-        ("ttl", Value.int32(-1)), ("ttl", .uint32(28 * 24 * 3600 + 1)), ("ttl", .string("5")), ("ttl", .uint64(.max)),
+        ("ttl", FieldValue.int32(-1)), ("ttl", .uint32(28 * 24 * 3600 + 1)), ("ttl", .string("5")),
+        ("ttl", .uint64(.max)),
         ("window", .int32(-1)), ("window", .uint32(60_001)), ("window", .double(1)),
         ("urgency", .byte(3)), ("banner", .int32(1)), ("retain", .string("true")), ("published", .int64(-1)),
         ("source", .string("")), ("source", .int32(1)), ("event-id", .string(String(repeating: "x", count: 257))),
         ("via", .string("")), ("via", .string(String(repeating: "x", count: 65))), ("bogus", .boolean(true)),
     ])
-    func whatIsWrongIsRefusedByName(_ name: String, value: Value) {
+    func whatIsWrongIsRefusedByName(_ name: String, value: FieldValue) {
         let refusal = #expect(throws: Refusal.self) { try read(name, value) }
         guard case .invalidEvent(let text)? = refusal else {
             Issue.record("\(String(describing: refusal)) is not invalidEvent")

@@ -77,12 +77,12 @@ import Testing
     }
 
     @Test(arguments: [
-        (Route.FieldType.string, Value.string("x"), true), (.string, .objectPath("/x"), false),
+        (Route.FieldType.string, FieldValue.string("x"), true), (.string, .objectPath("/x"), false),
         (.integer, .byte(1), true), (.integer, .uint64(.max), true), (.integer, .double(1), false),
         (.number, .double(1), true), (.number, .int16(-1), true), (.number, .string("1"), false),
         (.boolean, .boolean(false), true), (.boolean, .int32(0), false),
     ])
-    func requiredFieldsAdmitTheirType(_ type: Route.FieldType, value: Value, admits: Bool) {
+    func requiredFieldsAdmitTheirType(_ type: Route.FieldType, value: FieldValue, admits: Bool) {
         #expect(type.admits(value) == admits)
     }
 }

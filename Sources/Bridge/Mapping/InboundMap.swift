@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 
 /// Takes what others publish on a broker in as events; notifyd-mqtt.toml(5).
 public struct InboundMap: Equatable, Sendable {

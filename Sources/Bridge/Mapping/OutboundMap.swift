@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 
 /// Sends events out to others on a broker; notifyd-mqtt.toml(5).
 public struct OutboundMap: Equatable, Sendable {

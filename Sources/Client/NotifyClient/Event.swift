@@ -1,16 +1,4 @@
-/// The id of an event. Ids grow strictly and are never reused.
-public struct EventID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible,
-    ExpressibleByIntegerLiteral
-{
-    public let rawValue: UInt64
-
-    public init(rawValue: UInt64) { self.rawValue = rawValue }
-    public init(integerLiteral value: UInt64) { rawValue = value }
-
-    public var description: String { String(rawValue) }
-
-    public static func < (left: EventID, right: EventID) -> Bool { left.rawValue < right.rawValue }
-}
+public import NotifyText
 
 /// An event, as every subscriber receives it: the signal `Event`.
 public struct Event: Hashable, Sendable {

@@ -1,3 +1,5 @@
+package import NotifyText
+
 extension NotifyClient {
     /// Handles events instead of showing banners. Each event is claimed provisionally, passed to `handler`, and claimed
     /// when the handler returns. If the handler throws or takes too long, or this program dies meanwhile, the banner is

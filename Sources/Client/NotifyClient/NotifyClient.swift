@@ -1,3 +1,5 @@
+// Values, ids and levels of urgency, which the daemon has too.
+@_exported public import NotifyText
 internal import UserFiles
 
 /// A client of notifyd, the local event bus: it publishes, receives and claims events.
@@ -103,7 +105,7 @@ extension Message {
 extension EventID {
     init?(_ value: Value) {
         guard case .uint64(let id) = value else { return nil }
-        rawValue = id
+        self.init(rawValue: id)
     }
 }
 

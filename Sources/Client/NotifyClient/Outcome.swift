@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// What became of an event: the signal `Resolved`.
 ///
 /// A silent event (its route has no banner) has no such signal: its ``Event`` already says so.

@@ -1,10 +1,9 @@
+public import NotifyText
+
 /// Settings of one event. The route decides where an option is `nil`.
 public struct PublishOptions: Hashable, Sendable {
-    /// The urgency of the banner: the levels of the Desktop Notifications Specification.
-    public enum Urgency: UInt8, Hashable, Sendable {
-        /// `critical` breaks through “do not disturb”.
-        case low, normal, critical
-    }
+    /// The urgency of the banner.
+    public typealias Urgency = NotifyText.Urgency
 
     /// The publisher's name for the source of the event. Together with ``eventID`` it is an idempotency key: as long as
     /// the event is in the journal, a duplicate gets its id, and nothing is published again.

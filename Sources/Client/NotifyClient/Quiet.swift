@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule for banners at or below a topic.
 public struct Quiet: Hashable, Sendable {
     /// Why. More may come, so a `switch` over it needs a `default`.

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// A standing claim: while it is open, events at or below its topic get no banner.
 ///
 ///     try await client.withScreen("/post/27") { screen in

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Keeps one screen open: renews its lease, and opens it again after a restart of the daemon.
 ///
 /// Changes are applied one after the other, and an operation that has started is never cancelled. So the daemon has the

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// A stream of events, outcomes or actions, for one reader: iterate over it once, in one task.
 ///
 /// The stream goes on when the daemon or the bus restarts. It ends by throwing

@@ -4,31 +4,15 @@ internal import NotifyText
 ///
 /// It takes two match rules: `arg0='/post'` matches the topic itself, `arg0path='/post/'` the topics below it. `/`
 /// alone stands for every topic.
-///
-/// The daemon has a parser of topics of its own, `Topic` in `Routing`: client and daemon share no code but the
-/// interface.
 package struct TopicFilter: Sendable {
     let topic: String
 
     /// - Throws: `invalidArgument`, with the reason why the text is not a topic.
     init(_ text: String) throws(NotifyError) {
-        func wrong(_ why: String) -> NotifyError { .notATopic(text, why) }
         topic = text
         try Self.requireSlash(text)
-        if text == "/" { return }
-        guard text.utf8.count <= 255 else { throw wrong("it has \(text.utf8.count) bytes, 255 are allowed") }
-        if let fault = UnsendableCharacter(in: text) { throw wrong(fault.description) }
-        for character in text.unicodeScalars {
-            if "'\\{}*".unicodeScalars.contains(character) { throw wrong("it may not have the character \(character)") }
-            if character.properties.generalCategory == .control { throw wrong("it may not have a control character") }
-        }
-        guard text.utf8.last != UInt8(ascii: "/") else { throw wrong("it ends with '/'") }
-        let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        guard segments.count <= 16 else { throw wrong("it has more than 16 segments") }
-        for segment in segments {
-            if segment.isEmpty { throw wrong("a segment is empty") }
-            if segment.count > 64 { throw wrong("a segment has \(segment.count) bytes, 64 are allowed") }
-        }
+        do { _ = try TopicPrefix(text) } catch { throw .notATopic(text, error.reason) }
+        if let fault = UnsendableCharacter(in: text) { throw .notATopic(text, fault.description) }
     }
 
     /// - Throws: `invalidArgument` if the text does not start with a slash, the usual mistake.

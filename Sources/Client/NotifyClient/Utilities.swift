@@ -1,5 +1,6 @@
 internal import CDBus
 import Glibc
+internal import NotifyText
 
 extension Duration {
     /// From whole microseconds, as in D-Bus messages.

@@ -1,5 +1,6 @@
 internal import CDBus
 import Glibc
+internal import NotifyText
 
 /// What a ``WorkLoop`` does. The thread holds it, and not the loop, so that the loop can be released.
 final class LoopCore: Sendable {

@@ -1,4 +1,4 @@
-import NotifyText
+public import NotifyText
 
 /// What the notification server gets beside the text; see the Desktop Notifications Specification, "Hints". A route has
 /// one, and an event may complete it.

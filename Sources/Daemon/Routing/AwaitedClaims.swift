@@ -1,5 +1,5 @@
 import DequeModule
-import NotifyText
+public import NotifyText
 
 /// A claim of an event that has not come yet.
 public struct AwaitedClaim: Equatable, Sendable {

@@ -1,4 +1,5 @@
 import DequeModule
+import NotifyText
 
 /// The banner of one coalescing key, from the first event whose window ended unclaimed until the server closes it.
 ///

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// A period that held back banners, and whose digest has not been published.
 public struct OwedDigest: Hashable, Sendable {
     /// The period.

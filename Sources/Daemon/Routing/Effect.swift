@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// What the shell must do, in the order given.
 ///
 /// One call may have an effect for every event in memory, so the large cases are allocated separately.

@@ -1,15 +1,4 @@
-import NotifyText
-
-/// The number of an event. Ids grow strictly, also over restarts, and are never reused.
-public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
-    public let rawValue: UInt64
-
-    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
-
-    public static func < (left: EventID, right: EventID) -> Bool { left.rawValue < right.rawValue }
-
-    public var description: String { "\(rawValue)" }
-}
+public import NotifyText
 
 extension EventID: SlabKey {
     static let vacant = EventID(0)

@@ -1,4 +1,4 @@
-import NotifyText
+public import NotifyText
 
 /// What the shell knows and the router does not: the events that are only stored, and what the policy says of a claim.
 ///

@@ -1,4 +1,5 @@
 import DequeModule
+public import NotifyText
 
 /// The events in memory, each in one place, the windows that some of them are in, and the ids that events get.
 struct Events {

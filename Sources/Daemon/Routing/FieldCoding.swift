@@ -67,7 +67,7 @@ package enum FieldCoding {
             }
         }
 
-        mutating func value(_ value: Value) {
+        mutating func value(_ value: FieldValue) {
             switch value {
             case .byte(let value): number(value)
             case .boolean(let value): number(UInt8(value ? 1 : 0))
@@ -141,7 +141,7 @@ package enum FieldCoding {
             return text
         }
 
-        mutating func value(_ types: inout ArraySlice<UInt8>, depth: Int) throws(Malformed) -> Value {
+        mutating func value(_ types: inout ArraySlice<UInt8>, depth: Int) throws(Malformed) -> FieldValue {
             guard let type = types.popFirst(), depth <= 32 else { throw Malformed() }
             switch Unicode.Scalar(type) {
             case "y": return .byte(try number())
@@ -164,24 +164,24 @@ package enum FieldCoding {
             }
         }
 
-        private mutating func container(_ types: inout ArraySlice<UInt8>, depth: Int) throws(Malformed) -> Value {
+        private mutating func container(_ types: inout ArraySlice<UInt8>, depth: Int) throws(Malformed) -> FieldValue {
             let count = Int(try number(UInt32.self))
             // An element has at least one byte, so a damaged count cannot allocate all memory.
             guard count <= bytes.count, let element = TypeSyntax.takeElement(&types) else { throw Malformed() }
             guard element.first == UInt8(ascii: "{") else {
-                var elements: [Value] = []
+                var elements: [FieldValue] = []
                 for _ in 0..<count {
                     var type = element
                     elements.append(try value(&type, depth: depth))
                 }
                 return .array(of: Self.string(element), elements)
             }
-            var pairs: [Value.Pair] = []
+            var pairs: [FieldValue.Pair] = []
             let inner = element.dropFirst().dropLast()
             for _ in 0..<count {
                 var type = inner
                 let key = try value(&type, depth: depth)
-                pairs.append(Value.Pair(key: key, value: try value(&type, depth: depth)))
+                pairs.append(FieldValue.Pair(key: key, value: try value(&type, depth: depth)))
             }
             return .dictionary(key: Self.string(inner.prefix(1)), value: Self.string(inner.dropFirst()), pairs)
         }

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// A call of a client, or of the shell itself. Each has one answer.
 public enum Call: Sendable {
     /// A client publishes an event.

@@ -1,9 +1,11 @@
+public import NotifyText
+
 /// Everything a client can make grow has a limit with a name.
 public struct Limits: Sendable {
     /// The lifetime of events where neither publisher nor route sets one.
     public static let defaultLifetime: Duration = .seconds(12 * 3600)
     /// The longest lifetime of an event.
-    public static let maximumLifetime: Duration = .seconds(28 * 24 * 3600)
+    public static let maximumLifetime: Duration = .maximumLifetime
     /// The longest window.
     public static let maximumWindow: Duration = .seconds(60)
 
@@ -165,17 +167,17 @@ extension Field {
     }
 }
 
-extension Value {
+extension FieldValue {
     /// The cost on the heap; the container counts the stride of the value itself.
     fileprivate var memoryCost: Int {
         switch self {
         case .string(let text), .objectPath(let text), .signature(let text): MemoryCost.text + text.utf8.count
         case .array(_, let elements):
-            2 * MemoryCost.text + elements.reduce(0) { $0 + MemoryLayout<Value>.stride + $1.memoryCost }
+            2 * MemoryCost.text + elements.reduce(0) { $0 + MemoryLayout<FieldValue>.stride + $1.memoryCost }
         case .dictionary(_, _, let pairs):
             2 * MemoryCost.text
                 + pairs.reduce(0) { $0 + MemoryLayout<Pair>.stride + $1.key.memoryCost + $1.value.memoryCost }
-        case .variant(let value): MemoryCost.text + MemoryLayout<Value>.stride + value.memoryCost
+        case .variant(let value): MemoryCost.text + MemoryLayout<FieldValue>.stride + value.memoryCost
         default: 0
         }
     }

@@ -1,5 +1,5 @@
 import DequeModule
-import NotifyText
+public import NotifyText
 
 /// The current values of topics: ids of retained events, each until it is replaced or removed or its lifetime ends. The
 /// removals of recent weeks are remembered.

@@ -1,4 +1,4 @@
-import NotifyText
+public import NotifyText
 
 /// The global name of an event, by which another device knows it.
 public enum EventName: Hashable, Sendable {

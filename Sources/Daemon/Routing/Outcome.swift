@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// The final state of an event.
 public enum Outcome: String, Sendable, CaseIterable {
     /// Claimed while undecided: no banner.

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// The `options` of `Publish`. Every key is optional; an unknown key is refused by name.
 public struct PublishOptions: Sendable, Equatable {
     /// Where the event comes from; both parts together identify duplicates.

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// A pause of all banners, the desktop's own “do not disturb”, or a mute or a schedule for those at or below a topic.
 public struct Quiet: Hashable, Sendable {
     /// What it is.

@@ -1,4 +1,4 @@
-import NotifyText
+public import NotifyText
 
 /// A rule for topics: whether there is a banner, its text, its window, its actions.
 ///
@@ -112,7 +112,7 @@ public final class Route: Sendable {
 
 extension Route.FieldType {
     /// Whether a value has this type.
-    func admits(_ value: Value) -> Bool {
+    func admits(_ value: FieldValue) -> Bool {
         switch (self, value) {
         case (.string, .string), (.boolean, .boolean), (.number, .double): true
         case (.integer, .uint64), (.number, .uint64): true
@@ -139,14 +139,6 @@ public protocol BannerWording: Sendable {
     ///   - count: how many events are behind the banner.
     /// - Returns: plain text; `nil`: the event's own title or body.
     func text(of event: Event, others: [Event], count: Int) -> (title: String?, body: String?)
-}
-
-/// The urgency of a banner; see the Desktop Notifications Specification, "Urgency Levels".
-public enum Urgency: UInt8, Sendable, CaseIterable {
-    case low = 0
-    case normal = 1
-    /// Shown in spite of “do not disturb”.
-    case critical = 2
 }
 
 /// The configured routes, found by topic. The most specific pattern wins: the one that names the most segments of the

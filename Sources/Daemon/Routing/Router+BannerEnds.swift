@@ -1,3 +1,5 @@
+import NotifyText
+
 /// The ends of banners: closed by the router, by the server or by a button. Their events are kept for late claims.
 extension Router {
     mutating func close(_ id: BannerID) {

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Sends banners to the notification server and handles its answers.
 extension Router {
     // MARK: Sending

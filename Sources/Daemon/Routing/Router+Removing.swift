@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Takes events out of memory and out of their places: for claims, for `Withdraw` and `collapse`, and where an event
 /// could not be stored.
 extension Router {

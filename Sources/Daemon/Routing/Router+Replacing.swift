@@ -1,3 +1,5 @@
+import NotifyText
+
 /// `collapse`: an event takes the place of the earlier one with the same key.
 ///
 /// The earlier event leaves its window or its queue. If a banner shows it, the banner stays up for the new event, and

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// Restores the state of an earlier run. Undecided events are announced again with a new window.
 extension Router {
     mutating func restore(_ restoration: Restoration, at now: Now) {

@@ -1,4 +1,4 @@
-import NotifyText
+public import NotifyText
 
 /// `Snooze`: a shown or muted event leaves its banner, and asks for a banner again when its time is over.
 ///

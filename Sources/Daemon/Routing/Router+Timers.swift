@@ -1,4 +1,5 @@
 import HeapModule
+import NotifyText
 
 /// Timers. The owner of each timer keeps its id while the timer is armed; see `TimerQueue`.
 extension Router {

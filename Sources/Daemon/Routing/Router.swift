@@ -1,4 +1,5 @@
-import NotifyText
+// Topics, ids and times are those of clients, and whoever uses the rules needs them.
+@_exported public import NotifyText
 
 /// Decides what becomes of every event: whether a claim is in time, when a banner is due, and which events it stands
 /// for.

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// The number of a screen; numbers are never reused.
 public struct ScreenID: Hashable, Comparable, Sendable, CustomStringConvertible {
     public let rawValue: UInt64

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// What claims before it is asked, or holds: the open screens, found by id, by owner, and by the topics they cover;
 /// topic claims with a grace; and provisional claims.
 ///

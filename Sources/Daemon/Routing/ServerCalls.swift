@@ -1,3 +1,5 @@
+import NotifyText
+
 /// A call without an answer in time. The server may still show its banner later.
 struct TimedOutCall {
     let key: CoalescingKey

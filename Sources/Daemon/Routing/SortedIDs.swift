@@ -1,4 +1,5 @@
 import DequeModule
+import NotifyText
 
 /// A sorted set of event ids.
 ///

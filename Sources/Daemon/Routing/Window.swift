@@ -1,3 +1,5 @@
+import NotifyText
+
 /// The debounce window of one coalescing key. The first event opens it. Each further event extends it by its own window
 /// length, but never beyond the limit that was set at opening, so that a stream of events cannot delay the banner for
 /// ever.

@@ -1,4 +1,4 @@
-public import Routing
+public import NotifyText
 
 /// What a line is: the private link of a user, or a channel with other people. See docs/link.md.
 public struct Configuration: Sendable {

@@ -1,5 +1,5 @@
 import DequeModule
-import Routing
+import NotifyText
 
 /// Rule 5 of docs/link.md: questions are answered from the journal.
 extension Link {

@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 extension Link {
     /// What has changed since it was last written.

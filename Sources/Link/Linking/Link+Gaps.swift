@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 /// Rule 4 of docs/link.md: what is missing is asked for.
 extension Link {

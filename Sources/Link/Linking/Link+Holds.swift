@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 /// Rules 15 and 16 of docs/link.md: screens elsewhere, and banners that wait for them or until the line has caught up.
 extension Link {

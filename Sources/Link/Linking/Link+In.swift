@@ -1,5 +1,5 @@
 import DequeModule
-import Routing
+import NotifyText
 
 /// Identifies something that is handed to notifyd.
 struct WorkID: Hashable { let rawValue: UInt64 }
@@ -322,7 +322,7 @@ extension Link {
         let here = expires.addingReportingOverflow(offset)
         let left = (here.overflow ? expires : here.partialValue).subtractingReportingOverflow(now.wall)
         guard !left.overflow, left.partialValue > 0 else { return 0 }
-        return UInt32(min((left.partialValue + 999_999) / 1_000_000, Limits.maximumLifetime.microseconds / 1_000_000))
+        return UInt32(min((left.partialValue + 999_999) / 1_000_000, Duration.maximumLifetime.microseconds / 1_000_000))
     }
 
     mutating func startCalls(at now: Now) {
@@ -447,7 +447,7 @@ extension Said.Content {
         switch self {
         case .event(let event):
             512 + event.title.utf8.count + event.body.utf8.count
-                + (event.fields + event.options).reduce(0) { $0 + 64 + $1.name.utf8.count + $1.value.roughCost }
+                + [event.fields, event.options].joined().reduce(0) { $0 + 64 + $1.key.utf8.count + $1.value.roughCost }
         case .claim, .removal, .nothing, .unknown, .malformed: 512
         }
     }
@@ -457,8 +457,9 @@ extension Value {
     fileprivate var roughCost: Int {
         switch self {
         case .string(let text), .objectPath(let text), .signature(let text): 32 + text.utf8.count
-        case .array(_, let elements): elements.reduce(64) { $0 + $1.roughCost }
-        case .dictionary(_, _, let pairs): pairs.reduce(64) { $0 + $1.key.roughCost + $1.value.roughCost }
+        case .bytes(let bytes): 64 + bytes.count
+        case .array(let elements, _): elements.reduce(64) { $0 + $1.roughCost }
+        case .dictionary(let entries, _, _): entries.reduce(64) { $0 + $1.key.roughCost + $1.value.roughCost }
         case .variant(let value): 64 + value.roughCost
         default: 32
         }

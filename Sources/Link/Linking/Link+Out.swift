@@ -1,5 +1,5 @@
 import DequeModule
-import Routing
+import NotifyText
 
 /// Rule 1 of docs/link.md: what began on this device is said, in the order of the journal, chained by number.
 extension Link {

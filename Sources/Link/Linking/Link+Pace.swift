@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 /// Rule 1 of docs/link.md: what is said waits for the slowest listener.
 ///

@@ -1,5 +1,5 @@
 import DequeModule
-import Routing
+import NotifyText
 
 /// Who is there: connections, descriptions, and a second machine with the same device.
 extension Link {

@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 /// Rule 7 of docs/link.md: at `v/` the broker keeps the current value of each topic for those who come later. Its
 /// author sees to it.

@@ -1,5 +1,5 @@
 import DequeModule
-public import Routing
+public import NotifyText
 
 /// Decides what this device sends on one line, the private link or a channel, and what it does with the messages of
 /// others.

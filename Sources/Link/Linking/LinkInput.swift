@@ -1,4 +1,4 @@
-public import Routing
+public import NotifyText
 
 /// Everything that can happen to a line.
 public enum LinkInput: Sendable {
@@ -165,9 +165,9 @@ public struct PublishRequest: Equatable, Sendable {
     public var topic: Topic
     public var title = ""
     public var body = ""
-    public var fields: [Field] = []
+    public var fields = Fields()
     /// The options for banners.
-    public var options: [Field] = []
+    public var options = Fields()
     /// Microseconds since the epoch, by the publisher's clock.
     public var published: Int64
     /// Seconds that are left of its lifetime; 0: it has expired.

@@ -1,5 +1,4 @@
 import NotifyText
-import Routing
 
 /// The text of messages. A decoder passes over members it does not know; an unknown kind and a greater version are kept
 /// as `Said.Content.unknown` where the number is known.
@@ -243,8 +242,8 @@ extension GlobalName {
 }
 
 extension JSON {
-    fileprivate init(_ fields: [Field]) {
-        self = .object(fields.map { ($0.name, $0.value.typedJSON) })
+    fileprivate init(_ fields: Fields) {
+        self = .object(fields.map { ($0.key, $0.value.typedJSON) })
     }
 }
 
@@ -307,16 +306,15 @@ private struct Reader {
             eventID: try text("event-id", bytes: GlobalName.maximumBytes))
     }
 
-    /// Fields keep their order.
-    func fields(_ name: String) throws(MessageError) -> [Field] {
-        guard let value = json[name] else { return [] }
+    func fields(_ name: String) throws(MessageError) -> Fields {
+        guard let value = json[name] else { return Fields() }
         guard let members = value.members, members.count <= 64 else {
             throw MessageError("\"\(name)\" is not an object with at most 64 members")
         }
-        var fields: [Field] = []
+        var fields = Fields()
         for (key, value) in members {
             guard key.utf8.count <= 255 else { throw MessageError("a name in \"\(name)\" is too long") }
-            fields.append(Field(name: key, value: try Value(typed: value)))
+            fields[key] = try Value(typed: value)
         }
         return fields
     }

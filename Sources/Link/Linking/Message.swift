@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 
 /// What one device tells others: a JSON object on a topic of the broker. See docs/link.md.
 public struct Message: Equatable, Sendable {
@@ -75,9 +74,9 @@ public struct SaidEvent: Equatable, Sendable {
     public var topic: Topic
     public var title: String
     public var body: String
-    public var fields: [Field]
+    public var fields: Fields
     /// The options for banners, as published.
-    public var options: [Field]
+    public var options: Fields
     /// Microseconds since the epoch by the publisher's clock.
     public var published: Int64
     /// The end of its lifetime by the clock of the device that says it.
@@ -92,7 +91,7 @@ public struct SaidEvent: Equatable, Sendable {
     public var outcome: String
 
     public init(
-        name: GlobalName, topic: Topic, title: String, body: String, fields: [Field] = [], options: [Field] = [],
+        name: GlobalName, topic: Topic, title: String, body: String, fields: Fields = [:], options: Fields = [:],
         published: Int64, expires: Int64, isRetained: Bool = false, isSilent: Bool = false, urgency: UInt8? = nil,
         outcome: String = ""
     ) {

@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 /// Another device on the line.
 struct Peer {

@@ -1,4 +1,4 @@
-public import Routing
+public import NotifyText
 
 /// What is kept on disk of a line. A record replaces the one of the same key.
 public enum Record: Equatable, Sendable {

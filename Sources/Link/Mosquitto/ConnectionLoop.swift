@@ -390,9 +390,3 @@ final class ConnectionLoop: @unchecked Sendable {
         end = ConnectionEnd(disconnectedWith: code)
     }
 }
-
-extension Duration {
-    var microseconds: Int64 {
-        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
-    }
-}

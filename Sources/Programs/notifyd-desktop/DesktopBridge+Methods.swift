@@ -1,7 +1,7 @@
 import Glibc
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 import UserFiles
 import Watching
 
@@ -18,7 +18,7 @@ extension DesktopBridge {
                 [
                     BridgeMethod("Get", out: [("state", "a{sv}")]) { _ in [.variants(self.state)] },
                     BridgeMethod("List", out: [("notifications", "aa{sv}")]) { _ in
-                        let entries = self.recentSightings.map { BusValue.variants($0.entries) }
+                        let entries = self.recentSightings.map { Value.variants($0.entries) }
                         return [.array(entries, of: .dictionary(keys: .string, values: .variant))]
                     },
                     BridgeMethod("WaitForNotification", in: [("milliseconds", "u")], out: [("notification", "a{sv}")]) {
@@ -41,7 +41,7 @@ extension DesktopBridge {
     /// The configuration.
     private var file: String { BaseDirectories().configuration + "/\(Self.name).toml" }
 
-    private var state: [String: BusValue] {
+    private var state: [String: Value] {
         [
             "server": .string(server.title), "way": .string(server.way), "banners": .uint32(UInt32(observer.count)),
             "rules": .uint32(UInt32(observer.rules.rules.count)),
@@ -50,7 +50,7 @@ extension DesktopBridge {
     }
 
     /// The notification that becomes an event next.
-    private func next(within milliseconds: UInt32) async throws -> [String: BusValue] {
+    private func next(within milliseconds: UInt32) async throws -> [String: Value] {
         let time = Duration.milliseconds(min(milliseconds, Self.longestWait))
         let deadline = ContinuousClock.now + time
         let before = observer.sightingCount
@@ -95,8 +95,8 @@ extension DesktopBridge {
 
 extension Observer.Sighting {
     /// For the bus.
-    var entries: [String: BusValue] {
-        var entries: [String: BusValue] = [
+    var entries: [String: Value] {
+        var entries: [String: Value] = [
             "app": .string(notice.app), "desktop-entry": .string(notice.desktopEntry),
             "category": .string(notice.category), "unit": .string(notice.unit), "title": .string(notice.title),
             "time": .int64(time),

@@ -146,7 +146,7 @@ private struct Text {
     let end: Duration?
     let isDecided: Bool
 
-    init?(_ row: BusValue) {
+    init?(_ row: Value) {
         guard let row = row.elements, row.count >= 7, let id: UInt64 = row[0].integer(), let topic = row[1].string,
             let published: Int64 = row[4].integer()
         else { return nil }

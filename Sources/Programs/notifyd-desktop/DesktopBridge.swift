@@ -1,7 +1,7 @@
 import Logging
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 import Systemd
 import TOMLTables
 import Watching
@@ -25,8 +25,8 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     private(set) var observer = Observer(bus: "")
     private var portal: Portal?
     /// Events without an outcome that ends them, by their event-ids: a press needs the number.
-    private var ids: [String: BusEventID] = [:]
-    private var names: [BusEventID: String] = [:]
+    private var ids: [String: EventID] = [:]
+    private var names: [EventID: String] = [:]
     private var units: [String: String] = [:]
     private var alarm: WorkTimer?
     private var armed: Instant?
@@ -211,7 +211,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
 
     /// - Parameter kind: `dismissed` or `withdrawn`; `nil`: a claim.
     func claim(_ name: DesktopName, _ kind: String? = nil) {
-        var options: [String: BusValue] = [:]
+        var options: [String: Value] = [:]
         if let kind { options[kind] = true }
         deliveries.add(name.lane) { .claimNamed(source: name.source, eventID: name.eventID, options: options) }
     }
@@ -253,7 +253,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         return observer.decide(notice, time: SystemClock.wall)
     }
 
-    private func remember(_ id: BusEventID, _ eventID: String) {
+    private func remember(_ id: EventID, _ eventID: String) {
         if ids.count >= Self.mostIDs { (ids, names) = ([:], [:]) }
         ids[eventID] = id
         names[id] = eventID

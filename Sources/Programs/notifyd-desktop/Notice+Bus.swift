@@ -1,6 +1,6 @@
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 import Watching
 
 extension Notice {
@@ -10,7 +10,7 @@ extension Notice {
     /// Reads the arguments of `Notify`; `nil` if they are not.
     ///
     /// - Parameter hasMarkup: whether the server has the capability `body-markup`, so that programs write markup.
-    init?(_ arguments: [BusValue], hasMarkup: Bool) {
+    init?(_ arguments: [Value], hasMarkup: Bool) {
         guard arguments.map(\.type.signature).joined() == Self.signature else { return nil }
         let texts = arguments.map { $0.string ?? "" }
         let hints = arguments[6].entries ?? [:]
@@ -38,10 +38,10 @@ extension Notice {
     /// The arguments of `Notify` with which this program shows it.
     ///
     /// - Parameter number: of the banner whose place it takes; 0: none.
-    func arguments(hasMarkup: Bool, replacing number: UInt32) -> [BusValue] {
+    func arguments(hasMarkup: Bool, replacing number: UInt32) -> [Value] {
         let notice = publishable
         // A watcher is not told who has sent it.
-        var hints: [String: BusValue] = ["x-notifyd": true]
+        var hints: [String: Value] = ["x-notifyd": true]
         hints["urgency"] = notice.urgency.map { .byte($0) }
         for (name, text) in [
             ("category", notice.category), ("desktop-entry", notice.desktopEntry), ("image-path", notice.image),
@@ -59,7 +59,7 @@ extension Notice {
 
     /// Reads what a program of GTK gives to `AddNotification` of `org.gtk.Notifications`: the application, its name for
     /// it and the notification.
-    init(app: String, gtk notification: [String: BusValue]) {
+    init(app: String, gtk notification: [String: Value]) {
         self.init()
         self.app = app
         desktopEntry = app
@@ -109,7 +109,7 @@ extension Notice {
     }
 }
 
-extension BusValue {
+extension Value {
     /// Some programs send a number where the specification has a boolean.
     fileprivate var isTrue: Bool { boolean ?? (integer(as: Int64.self).map { $0 != 0 } ?? false) }
 }

@@ -1,7 +1,7 @@
 import Logging
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 import Watching
 
 /// The portal's backend: the notifications of sandboxed programs, which nothing shows but this program, and so not
@@ -108,7 +108,7 @@ final class Portal: @unchecked Sendable {
         perform(effects)
     }
 
-    private func picture(_ bytes: [UInt8]) -> BusValue? {
+    private func picture(_ bytes: [UInt8]) -> Value? {
         guard bytes.count <= Self.longestPicture else { return nil }
         let kind = bytes.starts(with: [0x89, 0x50]) ? "png" : bytes.starts(with: [0xFF, 0xD8]) ? "jpeg" : "svg"
         let path = try? pictures?.keep(bytes, kind: kind)
@@ -120,9 +120,9 @@ final class Portal: @unchecked Sendable {
         guard let action = contents[key]?.actions[button], contents[key]?.pressed.insert(button).inserted == true else {
             return
         }
-        let target = BusValue.array(action.target.map { [.variant($0)] } ?? [], of: .variant)
-        let platform = BusValue.variants(token.map { ["activation-token": .string($0)] } ?? [:])
-        func call(_ member: String, _ arguments: [BusValue]) {
+        let target = Value.array(action.target.map { [.variant($0)] } ?? [], of: .variant)
+        let platform = Value.variants(token.map { ["activation-token": .string($0)] } ?? [:])
+        func call(_ member: String, _ arguments: [Value]) {
             services.connection.call(.toApplication(key.app, member, arguments)) { _ in }
         }
         guard !action.name.hasPrefix("app.") else {
@@ -223,7 +223,7 @@ final class Portal: @unchecked Sendable {
     }
 
     /// What became of an event while this program was not there.
-    private func askOutcome(of id: BusEventID, _ name: DesktopName) {
+    private func askOutcome(of id: EventID, _ name: DesktopName) {
         services.daemon.submit(DaemonCall("Explain", [.uint64(id.rawValue)])) { [self] answer in
             guard case .done(let arguments) = answer,
                 let outcome = arguments.first?.entries?["outcome"]?.string, !outcome.isEmpty
@@ -296,17 +296,17 @@ final class Portal: @unchecked Sendable {
 
 /// What a program has given to the portal.
 struct PortalContent {
-    private(set) var notification: [String: BusValue]
+    private(set) var notification: [String: Value]
     let notice: Notice
     /// What the buttons stand for, by their keys.
-    let actions: [String: (name: String, target: BusValue?)]
+    let actions: [String: (name: String, target: Value?)]
     /// The buttons that the program has heard of.
     var pressed: Set<String> = []
 
-    init(app: String, _ notification: [String: BusValue]) {
+    init(app: String, _ notification: [String: Value]) {
         self.notification = notification
         var notice = Notice(app: app, gtk: notification)
-        var actions: [String: (name: String, target: BusValue?)] = [:]
+        var actions: [String: (name: String, target: Value?)] = [:]
         notice.buttons = []
         if let action = notification["default-action"]?.string {
             actions["default"] = (action, notification["default-action-target"])

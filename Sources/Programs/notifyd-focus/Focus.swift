@@ -1,6 +1,6 @@
 import Glibc
 import Logging
-import Routing
+import NotifyText
 import ScreenHolding
 import Systemd
 import TOMLTables

@@ -1,6 +1,5 @@
 import Glibc
 import NotifyText
-import Routing
 import ScreenHolding
 import Systemd
 import TOMLTables

@@ -1,5 +1,5 @@
 import Glibc
-import Routing
+import NotifyText
 import ScreenHolding
 import Systemd
 import UserFiles

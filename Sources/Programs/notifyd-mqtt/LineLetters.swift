@@ -75,12 +75,7 @@ final class LineLetters: @unchecked Sendable {
     }
 }
 
-// `NotifyClient` is a module and a type in it, so that its other types cannot be named with the module. Where `Routing`
-// or `Linking` have one of the same name, these names are used.
-typealias BusValue = Value
-typealias BusFields = Fields
-typealias BusEventID = EventID
-typealias BusEvent = Event
+/// `Linking` has one of the same name.
 typealias BusLetter = DeadLetter
 
 extension DaemonLink {

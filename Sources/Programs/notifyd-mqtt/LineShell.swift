@@ -5,7 +5,7 @@ import Logging
 import Mosquitto
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 import Systemd
 
 /// Does what one line decides: it connects the value `Link` with a broker, with notifyd, with the disk and with the
@@ -172,7 +172,7 @@ final class LineShell: @unchecked Sendable {
     private func announced(_ notice: DaemonNotice) {
         switch notice {
         case .event(let event): if let announced = Announced(event, of: device) { handle(.announced(announced)) }
-        case .resolved(let outcome): handle(.decided(Routing.EventID(outcome.id.rawValue)))
+        case .resolved(let outcome): handle(.decided(outcome.id))
         case .appeared, .vanished, .removed, .attention, .action: break
         }
     }
@@ -194,8 +194,8 @@ final class LineShell: @unchecked Sendable {
         case .publish(let token, let request): call(token, request.call(isChannel: isChannel))
         case .claimNamed(let token, let request): call(token, request.call)
         case .hold(let id, let duration):
-            services.daemon.submit(.hold(BusEventID(rawValue: id.rawValue), for: duration))
-        case .release(let id): services.daemon.submit(.release(BusEventID(rawValue: id.rawValue)))
+            services.daemon.submit(.hold(id, for: duration))
+        case .release(let id): services.daemon.submit(.release(id))
         case .readChanges(let token, let after, let limit): read(token, after: after, limit: limit)
         case .readNewest(let token): readNewest(token)
         case .store(let token, let records):

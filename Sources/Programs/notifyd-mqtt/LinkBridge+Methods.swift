@@ -2,7 +2,7 @@ import Linking
 import Logging
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 
 /// `org.notifyd.Link1`, for `notifyctl link`. systemd/org.notifyd.Link1.xml is its contract.
 extension LinkBridge {
@@ -52,7 +52,7 @@ extension LinkBridge {
         error("NotConnected", "The broker is not connected. Try again when \"notifyctl link\" says that it is.")
     }
 
-    private static func array(_ entries: [[String: BusValue]]) -> BusValue {
+    private static func array(_ entries: [[String: Value]]) -> Value {
         .array(entries.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant))
     }
 
@@ -64,9 +64,9 @@ extension LinkBridge {
 
     // MARK: List
 
-    private func list() async -> [BusValue] {
+    private func list() async -> [Value] {
         await onLoop { [self] in
-            let link: [String: BusValue] = [
+            let link: [String: Value] = [
                 "device": .string(device?.description ?? ""), "name": .string(settings.name),
                 "broker": .string("\(settings.server)"), "user": .string(settings.user),
             ]
@@ -76,8 +76,8 @@ extension LinkBridge {
 
     // MARK: Test
 
-    private func runTest(_ limit: Duration) async throws -> [[String: BusValue]] {
-        let rows: Result<[[String: BusValue]], BridgeMethodError> = await withCheckedContinuation { continuation in
+    private func runTest(_ limit: Duration) async throws -> [[String: Value]] {
+        let rows: Result<[[String: Value]], BridgeMethodError> = await withCheckedContinuation { continuation in
             loop.perform { [self] in
                 guard testing == nil else {
                     return continuation.resume(
@@ -171,7 +171,7 @@ struct RunningTest {
 
 extension LineShell {
     /// As `List` tells it.
-    fileprivate var properties: [String: BusValue] {
+    fileprivate var properties: [String: Value] {
         [
             "line": .string(name), "state": .string(condition.state.rawValue),
             "detail": .string(shownCondition.detail), "unopened": .uint64(UInt64(unopenedMessages)),
@@ -184,11 +184,11 @@ extension LineShell {
     }
 
     /// The devices that were asked.
-    fileprivate func answers(to id: UInt64) -> [[String: BusValue]] {
+    fileprivate func answers(to id: UInt64) -> [[String: Value]] {
         guard let test, test.id == id else { return [] }
         let names = Dictionary(uniqueKeysWithValues: peers.map { ($0.device, $0.name) })
         return test.times.keys.sorted().map { device in
-            var answer: [String: BusValue] = [
+            var answer: [String: Value] = [
                 "line": .string(name), "device": .string(device.description), "name": .string(names[device] ?? ""),
             ]
             if case .some(.some(let time)) = test.times[device] {
@@ -200,7 +200,7 @@ extension LineShell {
 }
 
 extension Link.PeerState {
-    fileprivate var properties: [String: BusValue] {
+    fileprivate var properties: [String: Value] {
         [
             "device": .string(device.description), "name": .string(name), "online": .boolean(isOnline),
             "seen": .int64(seen), "behind": .boolean(isBehind), "clock-offset": .int64(clockOffset),

@@ -2,81 +2,6 @@ import Linking
 import NotifyBridge
 import NotifyClient
 import NotifyText
-import Routing
-
-/// Values on their way from notifyd to other devices and back. Structures stay behind: notifyd has none in fields.
-extension Routing.Value {
-    init?(_ value: BusValue) {
-        switch value {
-        case .byte(let number): self = .byte(number)
-        case .boolean(let flag): self = .boolean(flag)
-        case .int16(let number): self = .int16(number)
-        case .uint16(let number): self = .uint16(number)
-        case .int32(let number): self = .int32(number)
-        case .uint32(let number): self = .uint32(number)
-        case .int64(let number): self = .int64(number)
-        case .uint64(let number): self = .uint64(number)
-        case .double(let number): self = .double(number)
-        case .string(let text): self = .string(text)
-        case .objectPath(let text): self = .objectPath(text)
-        case .signature(let text): self = .signature(text)
-        case .array(let elements, let type):
-            let own = elements.compactMap(Routing.Value.init)
-            guard own.count == elements.count else { return nil }
-            self = .array(of: type.signature, own)
-        case .bytes(let bytes): self = .array(of: ValueType.byte.signature, bytes.map(Routing.Value.byte))
-        case .dictionary(let entries, let keys, let values):
-            let pairs = entries.compactMap { entry -> Routing.Value.Pair? in
-                guard let key = Routing.Value(entry.key), let value = Routing.Value(entry.value) else { return nil }
-                return Routing.Value.Pair(key: key, value: value)
-            }
-            guard pairs.count == entries.count else { return nil }
-            // The same entries have the same order each time they are said.
-            let sorted = pairs.sorted { ($0.key.text ?? "").bytes < ($1.key.text ?? "").bytes }
-            self = .dictionary(key: keys.signature, value: values.signature, sorted)
-        case .variant(let inner):
-            guard let own = Routing.Value(inner) else { return nil }
-            self = .variant(own)
-        case .structure: return nil
-        }
-    }
-}
-
-extension BusValue {
-    /// `nil` if a type in it is none of D-Bus.
-    init?(_ value: Routing.Value) {
-        switch value {
-        case .byte(let number): self = .byte(number)
-        case .boolean(let flag): self = .boolean(flag)
-        case .int16(let number): self = .int16(number)
-        case .uint16(let number): self = .uint16(number)
-        case .int32(let number): self = .int32(number)
-        case .uint32(let number): self = .uint32(number)
-        case .int64(let number): self = .int64(number)
-        case .uint64(let number): self = .uint64(number)
-        case .double(let number): self = .double(number)
-        case .string(let text): self = .string(text)
-        case .objectPath(let text): self = .objectPath(text)
-        case .signature(let text): self = .signature(text)
-        case .array(let type, let elements):
-            guard let type = ValueType(signature: type) else { return nil }
-            let bus = elements.compactMap(BusValue.init)
-            guard bus.count == elements.count else { return nil }
-            self = .array(bus, of: type)
-        case .dictionary(let key, let value, let pairs):
-            guard let keys = ValueType(signature: key), let values = ValueType(signature: value) else { return nil }
-            var entries: [BusValue: BusValue] = [:]
-            for pair in pairs {
-                guard let key = BusValue(pair.key), let value = BusValue(pair.value) else { return nil }
-                entries[key] = value
-            }
-            self = .dictionary(entries, keys: keys, values: values)
-        case .variant(let inner):
-            guard let bus = BusValue(inner) else { return nil }
-            self = .variant(bus)
-        }
-    }
-}
 
 /// What notifyd says, as the line takes it.
 extension Linking.Change {
@@ -128,22 +53,17 @@ extension SaidClaim.Form {
 }
 
 extension SaidEvent {
-    fileprivate init?(_ name: GlobalName, _ topic: Topic, _ details: [String: BusValue]) {
+    fileprivate init?(_ name: GlobalName, _ topic: Topic, _ details: [String: Value]) {
         guard let published: Int64 = details["published"]?.integer(), let expires: Int64 = details["expires"]?.integer()
         else { return nil }
+        var options = details["options"]?.fields ?? [:]
+        for (name, _) in options where !PublishRequest.bannerOptions.contains(name) { options[name] = nil }
         self.init(
             name: name, topic: topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
-            fields: Self.fields(details["fields"]),
-            options: Self.fields(details["options"]).filter { PublishRequest.bannerOptions.contains($0.name) },
-            published: published, expires: expires, isRetained: details["retained"]?.boolean ?? false,
+            fields: details["fields"]?.fields ?? [:],
+            options: options, published: published, expires: expires, isRetained: details["retained"]?.boolean ?? false,
             isSilent: details["silent"]?.string == "publisher", urgency: details["urgency"]?.integer(),
             outcome: details["outcome"]?.string ?? "")
-    }
-
-    private static func fields(_ value: BusValue?) -> [Field] {
-        (value?.fields ?? [:]).compactMap { name, value in
-            Routing.Value(value).map { Field(name: name, value: $0) }
-        }
     }
 }
 
@@ -169,7 +89,7 @@ extension JournalChange {
 
 extension Announced {
     /// The signal `Event`; `nil` if its topic is none.
-    init?(_ event: BusEvent, of device: Device) {
+    init?(_ event: Event, of device: Device) {
         guard let topic = try? Topic(event.topic) else { return nil }
         let name: GlobalName
         if let source = event.source, let id = event.eventID {
@@ -178,7 +98,7 @@ extension Announced {
             name = GlobalName(device: device, id: event.id.rawValue)
         }
         self.init(
-            id: Routing.EventID(event.id.rawValue), name: name, topic: topic, via: event.via ?? "",
+            id: event.id, name: name, topic: topic, via: event.via ?? "",
             hasWindow: !event.isClaimed && event.silence == nil && (event.window ?? .zero) > .zero)
     }
 }
@@ -194,13 +114,11 @@ extension PublishRequest {
 
     /// - Parameter isChannel: whether people whom the user need not know may have said it.
     func call(isChannel: Bool) -> DaemonCall {
-        var options: [String: BusValue] = [:]
-        for option in self.options where Self.bannerOptions.contains(option.name) {
+        var options: [String: Value] = [:]
+        for (name, value) in self.options where Self.bannerOptions.contains(name) {
             // Nobody else names a file of this machine.
-            if isChannel, option.name == "icon", option.value.text?.utf8.contains(UInt8(ascii: "/")) ?? true {
-                continue
-            }
-            options[option.name] = BusValue(option.value)
+            if isChannel, name == "icon", value.plainText?.utf8.contains(UInt8(ascii: "/")) ?? true { continue }
+            options[name] = value
         }
         options["source"] = .string(name.source)
         options["event-id"] = .string(name.eventID)
@@ -216,15 +134,13 @@ extension PublishRequest {
             if let window { options["window"] = .uint32(min(window, 60_000)) }
         }
         if isRetained || isRemoval { options["if-newer"] = .boolean(true) }
-        var fields = BusFields()
-        for field in self.fields { fields[field.name] = BusValue(field.value) }
         return .publish(topic.description, title: title, body: body, fields: fields, options: options)
     }
 }
 
 extension ClaimRequest {
     var call: DaemonCall {
-        var options: [String: BusValue] = ["via": .string(via)]
+        var options: [String: Value] = ["via": .string(via)]
         if !place.isEmpty { options["device"] = .string(place.limited(toBytes: 64)) }
         switch form {
         case .claimed: break

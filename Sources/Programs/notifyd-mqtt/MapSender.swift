@@ -3,7 +3,7 @@ import Mapping
 import Mosquitto
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 
 /// Sends events out for maps: the rows of the journal, in their order. On disk is the number of the last row that the
 /// broker has acknowledged.

@@ -4,7 +4,7 @@ import Mapping
 import Mosquitto
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 import Systemd
 
 /// Takes in what others publish on the broker, and sends out what they should hear: `[[map]]` in notifyd-mqtt.toml(5).
@@ -301,7 +301,7 @@ extension InboundMap.Result {
         // "mqtt:" and what no channel is called: the link takes it for something that it has brought, and it stays
         // here.
         let source = (map.isLinked ? "" : GlobalName.localSource) + map.source
-        var options: [String: BusValue] = [
+        var options: [String: Value] = [
             "source": .string(source), "via": .string(map.isLinked ? "map" : "mqtt:/map"),
             "published": .int64(SystemClock.wall),
         ]

@@ -1,7 +1,7 @@
 import Linking
 import Logging
 import Mosquitto
-import Routing
+import NotifyText
 
 /// How long a payload the broker takes, as far as it has said so or shown it.
 ///

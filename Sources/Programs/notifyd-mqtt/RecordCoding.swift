@@ -1,7 +1,6 @@
 import Linking
 import NotifyBridge
 import NotifyText
-import Routing
 
 /// Records of a line as the store keeps them: JSON under `LINE/line`, `LINE/device/DEVICE` and `LINE/value/DIGEST`.
 struct RecordCoding {

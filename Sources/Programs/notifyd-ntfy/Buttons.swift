@@ -150,7 +150,3 @@ struct ButtonRequests: Sendable {
         return request
     }
 }
-
-// `Routing` has types of the same names.
-typealias BusValue = Value
-typealias BusFields = Fields

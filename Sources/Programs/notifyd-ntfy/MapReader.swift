@@ -1,5 +1,5 @@
 import Mapping
-import Routing
+import NotifyText
 import TOMLTables
 
 /// Reads the tables `[[server.map]]`.

@@ -4,7 +4,7 @@ import NIOCore
 import NIOPosix
 public import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 public import TOMLTables
 
 /// The bridge to servers of ntfy: `notifyd-ntfy`.
@@ -87,7 +87,7 @@ public struct NtfyBridge: Bridge {
     private static func interface(of senders: [Sender]) -> BridgeInterface {
         let told = BridgeMethod("Told", in: [("source", "s"), ("event-id", "s")], out: [("told", "a(ssx)")]) {
             arguments in
-            var told: [BusValue] = []
+            var told: [Value] = []
             for sender in senders {
                 told += await sender.told(
                     source: arguments[0].string ?? "", eventID: arguments[1].string ?? "")
@@ -243,7 +243,7 @@ extension NtfyEvent {
 }
 
 extension NtfyEvent.Field {
-    fileprivate var value: BusValue {
+    fileprivate var value: Value {
         switch self {
         case .text(let text): .string(text)
         case .texts(let texts): .strings(texts)

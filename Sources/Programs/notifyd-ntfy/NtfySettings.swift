@@ -2,7 +2,6 @@ import Glibc
 public import Mapping
 import NIOSSL
 import NotifyText
-import Routing
 public import TOMLTables
 import UserFiles
 

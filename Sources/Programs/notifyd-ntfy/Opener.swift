@@ -150,8 +150,8 @@ struct OpeningUnit: Sendable {
     /// org.freedesktop.systemd1(5), `StartTransientUnit`.
     private var starting: Message {
         let name = program.split(separator: "/").last.map(String.init) ?? program
-        let command = BusValue.structure([.string(program), .strings([name] + arguments), .boolean(false)])
-        var properties: [BusValue] = [
+        let command = Value.structure([.string(program), .strings([name] + arguments), .boolean(false)])
+        var properties: [Value] = [
             .structure([.string("Description"), .variant(.string("A button of a message of ntfy"))]),
             // The job of such a unit ends when the program does, with its result.
             .structure([.string("Type"), .variant(.string("oneshot"))]),

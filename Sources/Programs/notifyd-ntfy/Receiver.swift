@@ -2,7 +2,7 @@ import Logging
 import Mapping
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 
 /// Takes what a server says to notifyd: several messages at once, and what ends one alone. The cursor moves when
 /// notifyd has everything before it on disk, so what is said again after a crash is told by its global name.
@@ -104,7 +104,7 @@ actor Receiver {
         for topic in server.topics {
             guard let map = server.map(ofTopic: topic), let place = try? map.place(topic) else { continue }
             let call = DaemonCall("History", [.string("\(place)"), .uint64(0), .uint32(Self.rowsLookedAt)])
-            let rows = try await retrying { [daemon = services.daemon] () -> [BusValue]? in
+            let rows = try await retrying { [daemon = services.daemon] () -> [Value]? in
                 switch await daemon.perform(call) {
                 case .done(let reply): reply.first?.elements ?? []
                 case .refused: []

@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 
 /// The requests of a ``Sender``, one after the other.
 extension Sender {

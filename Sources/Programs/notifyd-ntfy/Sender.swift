@@ -3,7 +3,7 @@ import Logging
 import Mapping
 import NotifyBridge
 import NotifyClient
-import Routing
+import NotifyText
 
 /// Sends events that nobody has seen here to a server, and clears them there when somebody has. It follows the rows of
 /// the journal; on disk is the number up to which everything is done, so that after a crash the rest is read again.
@@ -231,7 +231,7 @@ actor Sender {
 
     /// What became of an event: where, `waiting`, `sending`, `sent` or `ended`, and when, in microseconds since the
     /// epoch.
-    func told(source: String, eventID: String) -> [BusValue] {
+    func told(source: String, eventID: String) -> [Value] {
         let waiting = waiting.filter {
             SentTable.isSource($0.source, source) && $0.eventID == eventID && sent[$0.key] == nil
         }.map { ($0.map.name, "waiting", $0.due) }

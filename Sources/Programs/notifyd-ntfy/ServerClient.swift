@@ -7,7 +7,6 @@ import NIOSSL
 import NotifyBridge
 import NotifyClient
 import NotifyText
-import Routing
 import TOMLTables
 
 /// Requests to one server. Redirects are not followed: the secret goes to this server and to no other.

@@ -127,7 +127,7 @@ extension IncomingCall {
         guard message.signature == "a{sv}", let arguments = message.arguments.first?.entries else {
             return replacing([])
         }
-        var kept: [String: BusValue] = [:]
+        var kept: [String: Value] = [:]
         if let token = arguments["token"]?.string {
             kept["token"] = .string(token.beginning(ofBytes: PushEndpoint.maximumToken + 1))
         }

@@ -2,7 +2,6 @@ import Mapping
 import NotifyBridge
 import NotifyClient
 import NotifyText
-import Routing
 
 /// `org.notifyd.Push1`, for `notifyctl push-endpoint`. systemd/org.notifyd.Push1.xml is its contract.
 extension PushBridge {
@@ -29,7 +28,7 @@ extension PushBridge {
                         return [.variants(await self.secrets(of: endpoint))]
                     },
                     BridgeMethod("List", out: [("endpoints", "aa{sv}")]) { _ in
-                        let entries = await self.list().map { BusValue.variants($0) }
+                        let entries = await self.list().map { Value.variants($0) }
                         return [.array(entries, of: .dictionary(keys: .string, values: .variant))]
                     },
                     BridgeMethod("Move", in: [("name", "s")], out: [("endpoint", "a{sv}")]) { arguments in
@@ -52,7 +51,7 @@ extension PushBridge {
 
     // MARK: Create
 
-    private func create(_ name: String, _ topic: String, vapid: String) async throws -> [String: BusValue] {
+    private func create(_ name: String, _ topic: String, vapid: String) async throws -> [String: Value] {
         guard PushEndpoint.isName(name) else {
             throw Self.invalid("The name of an endpoint has \(PushEndpoint.nameRule).")
         }
@@ -110,11 +109,11 @@ extension PushBridge {
         return endpoint
     }
 
-    private func list() -> [[String: BusValue]] {
+    private func list() -> [[String: Value]] {
         endpoints.values.sorted { $0.name < $1.name }.map { properties(of: $0) }
     }
 
-    private func properties(of endpoint: PushEndpoint) -> [String: BusValue] {
+    private func properties(of endpoint: PushEndpoint) -> [String: Value] {
         let problem = problem(of: endpoint)
         return [
             "name": .string(endpoint.name), "topic": .string(endpoint.topic.description),
@@ -125,7 +124,7 @@ extension PushBridge {
     }
 
     /// With what a sender needs.
-    private func secrets(of endpoint: PushEndpoint) -> [String: BusValue] {
+    private func secrets(of endpoint: PushEndpoint) -> [String: Value] {
         var properties = properties(of: endpoint)
         properties["p256dh"] = .string(Base64URL.encode(endpoint.keys.publicKey))
         properties["auth"] = .string(Base64URL.encode(endpoint.keys.authentication))
@@ -163,7 +162,7 @@ extension PushBridge {
     // MARK: Move
 
     /// Has another distributor make a new address for an endpoint whose own one is not installed any more.
-    private func move(_ name: String) async throws -> [String: BusValue] {
+    private func move(_ name: String) async throws -> [String: Value] {
         let endpoint = try find(name)
         let token = endpoint.token
         guard !endpoint.distributor.isEmpty else {

@@ -3,7 +3,6 @@ import Mapping
 import NotifyBridge
 import NotifyClient
 import NotifyText
-import Routing
 
 /// Calls of the distributor: the methods of `org.unifiedpush.Connector2`.
 extension PushBridge {
@@ -94,7 +93,7 @@ extension PushBridge {
     // MARK: Message
 
     private func takeMessage(
-        _ call: IncomingCall, _ endpoint: PushEndpoint, _ arguments: [String: BusValue]
+        _ call: IncomingCall, _ endpoint: PushEndpoint, _ arguments: [String: Value]
     ) async {
         services.memory.noteWork()
         guard let bytes = arguments["message"]?.bytes else {
@@ -284,7 +283,7 @@ extension PushEndpoint {
         } catch {
             throw PushRefusal("\(error)", payload)
         }
-        var options: [String: BusValue] = [
+        var options: [String: Value] = [
             "source": .string(source), "event-id": .string(event.id.map { "sender:\($0)" } ?? push.digest),
             "via": .string("unifiedpush"), "published": .int64(push.at),
         ]
@@ -299,7 +298,7 @@ extension PushEndpoint {
 
 extension JSON {
     /// As a field of an event; `nil` for null. What is not a plain value stays JSON text.
-    fileprivate var field: BusValue? {
+    fileprivate var field: Value? {
         switch self {
         case .null: nil
         case .boolean(let flag): .boolean(flag)

@@ -118,7 +118,7 @@ extension PushBridge {
         // It may say the address before it answers.
         registrations[token] = Registration(distributor: name)
         show()
-        var arguments: [String: BusValue] = [
+        var arguments: [String: Value] = [
             "service": .string(DistributorLink.service), "token": .string(token),
             "description": .string("notifyd: \(endpoint.name)"),
         ]

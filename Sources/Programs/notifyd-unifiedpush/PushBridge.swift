@@ -155,6 +155,3 @@ struct DeliveredCall: Sendable {
     /// The names of distributors that the caller owned when it called; none if it is not a distributor.
     let distributors: Set<String>
 }
-
-/// The module `Routing` has a type of the same name.
-typealias BusValue = Value

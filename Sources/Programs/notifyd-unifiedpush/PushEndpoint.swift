@@ -2,7 +2,6 @@ import Crypto
 import Mapping
 import NotifyBridge
 import NotifyText
-import Routing
 
 /// A place where one sender pushes to: what is kept of it on disk.
 struct PushEndpoint: Sendable {

@@ -98,7 +98,7 @@ private let builtIn: Configuration = {
     }
 }()
 
-extension Value {
+extension FieldValue {
     fileprivate var depth: Int {
         switch self {
         case .array(_, let elements): 1 + (elements.map(\.depth).max() ?? 0)

@@ -48,7 +48,7 @@ extension Scenario {
         }
         var options: [Field] = []
         for option in line.options {
-            let value: Value =
+            let value: FieldValue =
                 switch (option.name, option.value) {
                 case ("ttl", .duration(let length)): .uint32(UInt32(length.components.seconds))
                 case (_, .duration(let length)): .uint32(length.millisecondsRoundedUp)
@@ -95,7 +95,7 @@ extension Scenario.RouteLine {
 }
 
 extension Attribute.Scalar {
-    var value: Value {
+    var value: FieldValue {
         switch self {
         case .text(let text), .word(let text): .string(text)
         case .integer(let number): .int64(number)

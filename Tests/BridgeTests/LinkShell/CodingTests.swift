@@ -65,24 +65,6 @@ struct CodingTests {
         #expect(coding.change(.deviceDropped(Self.device)) == .remove("mqtt/device/\(Self.device)"))
     }
 
-    private static let values: [Routing.Value] = [
-        .byte(255), .boolean(true), .int16(-1), .uint16(1), .int32(-2), .uint32(2), .int64(.min), .uint64(.max),
-        .double(0.5), .string("e\u{301}"), .objectPath("/a"), .signature("a{sv}"), .array(of: "s", []),
-        .array(of: "v", [.variant(.byte(1))]),
-        .dictionary(
-            key: "s", value: "v",
-            [
-                Routing.Value.Pair(key: .string("a"), value: .variant(.string("b"))),
-                Routing.Value.Pair(key: .string("b"), value: .variant(.int32(1))),
-            ]),
-    ]
-
-    @Test(arguments: values)
-    func valuesStayWhatTheyAre(_ value: Routing.Value) throws {
-        let bus = try #require(BusValue(value))
-        #expect(Routing.Value(bus) == value)
-    }
-
     @Test func namesAreCutBetweenCharacters() {
         #expect("Büro".limited(toBytes: 64) == "Büro" && "Büro".limited(toBytes: 2) == "B")
         #expect("".limited(toBytes: 0) == "")

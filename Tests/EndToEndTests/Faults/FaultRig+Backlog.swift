@@ -20,7 +20,7 @@ extension FaultRig {
             for number in start..<min(start + 1000, count) {
                 ids.append(UInt64(first) + UInt64(number))
                 let event = StoredEvent(
-                    id: Routing.EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
+                    id: EventID(ids.last!), topic: try Topic("/backlog/\(number % 100)"), title: "news",
                     body: String(repeating: "x", count: bodyBytes), fields: [], published: first, sender: ":1.1",
                     origin: Origin(source: "backlog", eventID: "\(number)"), urgency: nil, retained: false,
                     route: "default", key: "/backlog/\(number % 100)", window: 30_000, accepted: first,

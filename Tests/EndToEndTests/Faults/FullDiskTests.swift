@@ -227,7 +227,7 @@ struct FullDiskTests {
         for start in stride(from: 0, to: count, by: 500) {
             var entries: [Record] = []
             for number in start..<start + 500 {
-                let id = Routing.EventID(UInt64(accepted) + UInt64(number))
+                let id = EventID(UInt64(accepted) + UInt64(number))
                 let event = StoredEvent(
                     id: id, topic: try Topic("/old/\(number)"), title: "old", body: String(repeating: "x", count: 500),
                     fields: [], published: accepted, sender: ":1.1", origin: Origin(source: nil, eventID: nil),
@@ -238,7 +238,7 @@ struct FullDiskTests {
             }
             try journal.commit(entries)
         }
-        let last = try journal.history(.all, after: Routing.EventID(0), limit: 1)[0]
+        let last = try journal.history(.all, after: EventID(0), limit: 1)[0]
         for days in [0, 40] as [Int64] {
             journal.advance(to: ClockReading(wall: 0, uptime: days * 24 * 3_600_000_000, boot: "earlier"))
             _ = try journal.expire(olderThan: .seconds(90 * 24 * 3_600), keeping: .max)

@@ -12,20 +12,13 @@ struct MessageTests {
     static let event = SaidEvent(
         name: GlobalName(device: device, id: 7), topic: topic, title: "A \"title\"\n", body: "\u{1}\\ 🏃",
         fields: [
-            Field(name: "distance", value: .uint64(.max)), Field(name: "pace", value: .double(0.1)),
-            Field(name: "never", value: .double(.infinity)), Field(name: "flags", value: .array(of: "b", [])),
-            Field(
-                name: "splits",
-                value: .dictionary(
-                    key: "y", value: "av",
-                    [
-                        Value.Pair(
-                            key: .byte(3), value: .array(of: "v", [.variant(.int64(.min)), .variant(.string("x"))]))
-                    ]
-                )),
-            Field(name: "path", value: .objectPath("/a")), Field(name: "type", value: .signature("a{sv}")),
+            "distance": .uint64(.max), "pace": 0.1, "never": .double(.infinity), "flags": .array([], of: .boolean),
+            "splits": .dictionary(
+                [.byte(3): .array([.variant(.int64(.min)), .variant("x")], of: .variant)], keys: .byte,
+                values: .array(of: .variant)),
+            "path": .objectPath("/a"), "type": .signature("a{sv}"), "bytes": .bytes([0, 255]),
         ],
-        options: [Field(name: "icon", value: .string("run"))], published: -5, expires: .max, isRetained: true,
+        options: ["icon": "run"], published: -5, expires: .max, isRetained: true,
         isSilent: true, urgency: 2, outcome: "claimed")
 
     static let bodies: [Message.Body] = [

@@ -1,4 +1,4 @@
-import Routing
+import NotifyText
 
 /// How fast a server is read, so that one that says more than anybody publishes takes neither this machine nor the
 /// turns of the other servers. What comes faster stays in the network.

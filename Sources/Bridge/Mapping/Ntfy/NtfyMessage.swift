@@ -1,6 +1,5 @@
 import Crypto
 import NotifyText
-import Routing
 
 /// What a server says in one line;
 /// [ntfy, "JSON message format"](https://docs.ntfy.sh/subscribe/api/#json-message-format).

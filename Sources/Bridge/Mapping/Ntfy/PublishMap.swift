@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 
 /// Sends events out to a topic of a server; notifyd-ntfy.toml(5).
 public struct PublishMap: Equatable, Sendable {

@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 
 /// Takes messages of a server in as events; notifyd-ntfy.toml(5).
 public struct SubscribeMap: Equatable, Sendable {

@@ -1,5 +1,4 @@
-package import NotifyText
-public import Routing
+public import NotifyText
 
 extension PushSource {
     /// What notifyd takes.

@@ -1,4 +1,4 @@
-internal import NotifyText
+package import NotifyText
 
 /// A D-Bus message as a plain value. Threads exchange this value, never a C pointer.
 ///

@@ -1,5 +1,6 @@
 internal import CDBus
 import Glibc
+internal import NotifyText
 
 // Converts between Message and DBusMessage. Values are checked first, because libdbus aborts the program when an
 // argument is invalid. See https://dbus.freedesktop.org/doc/api/html/group__DBusMessage.html

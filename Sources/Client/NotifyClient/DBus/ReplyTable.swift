@@ -1,3 +1,5 @@
+import NotifyText
+
 /// The calls of a connection that wait for a reply, by serial number. A call that waits for too long fails.
 final class ReplyTable: @unchecked Sendable {
     // Proof: everything runs on `loop`.

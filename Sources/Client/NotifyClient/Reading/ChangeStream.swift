@@ -1,4 +1,4 @@
-internal import NotifyText
+public import NotifyText
 
 /// What happened to the current value of a topic.
 public struct Change: Hashable, Sendable {

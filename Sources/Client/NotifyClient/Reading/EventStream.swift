@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// Sends the requests of an ``EventMerge`` to the daemon, for one reader.
 struct EventFeed: Sendable {
     /// The shortest time between two pages under load, because every request makes the daemon commit at once.

@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// The decision of the daemon about one event, and the steps that led to it.
 ///
 /// Points in time are microseconds since 1970-01-01 00:00 UTC.

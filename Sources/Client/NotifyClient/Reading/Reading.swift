@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// History, current values and explanations.
 extension NotifyClient {
     /// Events at or below a topic with an id above `after`, in ascending order: one page of them. The next page begins

@@ -45,7 +45,7 @@ package struct DictionaryReader {
         return fields
     }
 
-    private mutating func value(_ message: borrowing BusMessage, of name: String, depth: Int) throws -> Value {
+    private mutating func value(_ message: borrowing BusMessage, of name: String, depth: Int) throws -> FieldValue {
         guard let (type, contents) = try message.peek() else {
             throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
         }
@@ -78,7 +78,7 @@ package struct DictionaryReader {
 
     private mutating func container(
         _ message: borrowing BusMessage, _ type: Unicode.Scalar, _ contents: String, of name: String, depth: Int
-    ) throws -> Value {
+    ) throws -> FieldValue {
         guard try message.enter(type, contents) else {
             throw Refusal.invalidEvent("the \(noun) '\(name.quotable)' has no value")
         }
@@ -90,7 +90,7 @@ package struct DictionaryReader {
                 throw Refusal.invalidEvent(
                     "the \(noun) '\(name.quotable)' is an array of '\(contents)', which is not allowed")
             }
-            var elements: [Value] = []
+            var elements: [FieldValue] = []
             while try message.peek() != nil { elements.append(try value(message, of: name, depth: depth)) }
             return .array(of: contents, elements)
         }
@@ -99,10 +99,10 @@ package struct DictionaryReader {
             throw Refusal.invalidEvent(
                 "the \(noun) '\(name.quotable)' is a dictionary of '\(contents)', which is not allowed")
         }
-        var pairs: [Value.Pair] = []
+        var pairs: [FieldValue.Pair] = []
         while try message.enter("e", String(inner)) {
             let key = try value(message, of: name, depth: depth)
-            pairs.append(Value.Pair(key: key, value: try value(message, of: name, depth: depth)))
+            pairs.append(FieldValue.Pair(key: key, value: try value(message, of: name, depth: depth)))
             try message.leave()
         }
         return .dictionary(key: String(inner.prefix(1)), value: String(inner.dropFirst()), pairs)
@@ -162,7 +162,7 @@ extension BusMessage {
         }
     }
 
-    private func append(_ value: Value) {
+    private func append(_ value: FieldValue) {
         switch value {
         case .byte(let number): append(number, as: "y")
         case .boolean(let flag): append(flag)

@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 public import TOMLTables
 
 /// What `mqtt.toml` says, for notifyd-mqtt and for notifyctl; notifyd-mqtt.toml(5).

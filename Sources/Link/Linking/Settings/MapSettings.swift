@@ -1,5 +1,5 @@
 public import Mapping
-import Routing
+import NotifyText
 import TOMLTables
 
 /// The tables `[[map]]` of `mqtt.toml`; notifyd-mqtt.toml(5).

@@ -160,7 +160,7 @@ struct RandomRecords {
         (0..<below(3)).map { _ in Field(name: text(), value: fieldValue(depth: 0)) }
     }
 
-    private mutating func fieldValue(depth: Int) -> Value {
+    private mutating func fieldValue(depth: Int) -> FieldValue {
         switch below(depth < 3 ? 9 : 6) {
         case 0: .boolean(flag())
         case 1: .double(Double(number()) / 3)
@@ -173,7 +173,7 @@ struct RandomRecords {
             .dictionary(
                 key: "s", value: "v",
                 (0..<below(3)).map { _ in
-                    Value.Pair(key: .string(text()), value: .variant(fieldValue(depth: depth + 1)))
+                    FieldValue.Pair(key: .string(text()), value: .variant(fieldValue(depth: depth + 1)))
                 })
         default: .variant(fieldValue(depth: depth + 1))
         }

@@ -14,7 +14,7 @@ public struct Instant: Hashable, Comparable, Sendable {
     }
 
     /// The moment an age ago; this moment where the age is unknown.
-    func before(by age: Duration?) -> Instant { Instant(microseconds: microseconds - (age?.microseconds ?? 0)) }
+    package func before(by age: Duration?) -> Instant { Instant(microseconds: microseconds - (age?.microseconds ?? 0)) }
 
     /// The time from `right` to `left`; negative where `left` is earlier.
     public static func - (left: Instant, right: Instant) -> Duration {
@@ -39,7 +39,7 @@ public struct Uptime: Hashable, Comparable, Sendable {
     }
 }
 
-/// The time of an input on both clocks. Time is an argument: nothing in this module reads a clock.
+/// The time of an input on both clocks. Time is an argument: the rules read no clock.
 public struct Now: Hashable, Sendable {
     /// For windows.
     public let instant: Instant
@@ -53,6 +53,9 @@ public struct Now: Hashable, Sendable {
 }
 
 extension Duration {
+    /// The longest time to live of an event.
+    package static let maximumLifetime: Duration = .seconds(28 * 24 * 3600)
+
     /// The duration in whole microseconds, rounded towards zero.
     public var microseconds: Int64 {
         let (seconds, attoseconds) = components

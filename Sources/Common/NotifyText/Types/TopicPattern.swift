@@ -1,5 +1,3 @@
-import NotifyText
-
 /// The pattern of a route: a topic in which whole segments may be captures, such as `/run/{session}/mate/{mate}`.
 ///
 /// A capture matches exactly one segment of any content. A pattern of a route may end in `/**`: `/alarm/**` matches
@@ -79,7 +77,7 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The segments without the names of captures (`nil`): equal for patterns that match the same topics.
-    var shape: [ByteString?] {
+    package var shape: [ByteString?] {
         segments.map { if case .literal(let text) = $0 { text } else { nil } }
     }
 

@@ -4,7 +4,7 @@ import NotifyText
 ///
 /// The types are those of the D-Bus specification, section "Type System", without structures and file descriptors.
 /// Strings are compared by their bytes.
-public enum Value: Sendable {
+public enum FieldValue: Sendable {
     /// D-Bus type `y`.
     case byte(UInt8)
     /// D-Bus type `b`.
@@ -30,20 +30,20 @@ public enum Value: Sendable {
     /// D-Bus type `g`.
     case signature(String)
     /// D-Bus type `a…`. The element type is needed for empty arrays.
-    indirect case array(of: String, [Value])
+    indirect case array(of: String, [FieldValue])
     /// D-Bus type `a{…}`. The types are needed for empty dictionaries.
     indirect case dictionary(key: String, value: String, [Pair])
     /// D-Bus type `v`: a value with its type.
-    indirect case variant(Value)
+    indirect case variant(FieldValue)
 
     /// One entry of a dictionary; entries keep the order in which they were sent.
     public struct Pair: Equatable, Sendable {
         /// Of a basic type.
-        public let key: Value
+        public let key: FieldValue
         /// Of any type.
-        public let value: Value
+        public let value: FieldValue
 
-        public init(key: Value, value: Value) {
+        public init(key: FieldValue, value: FieldValue) {
             self.key = key
             self.value = value
         }
@@ -103,9 +103,9 @@ public struct Field: Equatable, Sendable {
     /// The key in templates and for subscribers.
     public let name: String
     /// The value with its type.
-    public let value: Value
+    public let value: FieldValue
 
-    public init(name: String, value: Value) {
+    public init(name: String, value: FieldValue) {
         self.name = name
         self.value = value
     }
@@ -115,8 +115,8 @@ public struct Field: Equatable, Sendable {
     }
 }
 
-extension Value: Equatable {
-    public static func == (left: Value, right: Value) -> Bool {
+extension FieldValue: Equatable {
+    public static func == (left: FieldValue, right: FieldValue) -> Bool {
         switch (left, right) {
         case (.byte(let left), .byte(let right)): left == right
         case (.boolean(let left), .boolean(let right)): left == right

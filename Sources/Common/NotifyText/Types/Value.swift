@@ -1,5 +1,3 @@
-internal import NotifyText
-
 /// A typed D-Bus value, such as a field of an event.
 ///
 /// Literals are strings, `int64`, `double` and `boolean`: `["from": "Mina", "distance": 5000]`. Write the others as
@@ -159,9 +157,9 @@ extension Value {
         case .byte, .boolean, .int16, .uint16, .int32, .uint32, .int64, .uint64, .double: return nil
         case .string(let text): return text.utf8.contains(0) ? "a string holds a NUL character" : nil
         case .objectPath(let text):
-            return Value.isObjectPath(text) ? nil : "an object path is malformed; write it like /a/b"
+            return TypeSyntax.isObjectPath(text) ? nil : "an object path is malformed; write it like /a/b"
         case .signature(let text):
-            return Value.isSignature(text) ? nil : "a type signature is malformed; write it like a{sv}"
+            return TypeSyntax.isSignature(text) ? nil : "a type signature is malformed; write it like a{sv}"
         case .array(let elements, let type):
             for element in elements {
                 if element.type != type { return "an array of \(type.signature) holds a \(element.type.signature)" }
@@ -184,19 +182,6 @@ extension Value {
             return members.lazy.compactMap { $0.flaw(depth: depth + 1) }.first
         case .variant(let inner): return inner.flaw(depth: depth + 1)
         }
-    }
-
-    private static func isObjectPath(_ text: String) -> Bool {
-        guard text.hasPrefix("/") else { return false }
-        if text == "/" { return true }
-        return text.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in
-            !part.isEmpty && part.allSatisfy { $0 == "_" || $0.isASCII && ($0.isLetter || $0.isNumber) }
-        }
-    }
-
-    private static func isSignature(_ text: String) -> Bool {
-        // A signature is a list of complete types. In parentheses it is one type.
-        text.isEmpty || text.utf8.count < 254 && ValueType(signature: "(" + text + ")") != nil
     }
 }
 
@@ -284,7 +269,7 @@ public indirect enum ValueType: Hashable, Sendable {
     }
 
     /// The ASCII letter that stands for the type on the bus; for a container the one that opens it.
-    var code: UInt8 {
+    package var code: UInt8 {
         switch self {
         case .byte: UInt8(ascii: "y")
         case .boolean: UInt8(ascii: "b")
@@ -305,7 +290,7 @@ public indirect enum ValueType: Hashable, Sendable {
     }
 
     /// The basic type (or variant) a letter stands for.
-    init?(code: UInt8) {
+    package init?(code: UInt8) {
         let types: [ValueType] = [
             .byte, .boolean, .int16, .uint16, .int32, .uint32, .int64, .uint64, .double,
             .string, .objectPath, .signature, .variant,
@@ -315,7 +300,6 @@ public indirect enum ValueType: Hashable, Sendable {
     }
 }
 
-/// The daemon has a parser of its own, `TypeSyntax`: client and daemon share no code but the interface.
 private struct SignatureParser {
     var rest: Substring.UTF8View
 

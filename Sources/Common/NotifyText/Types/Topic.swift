@@ -1,5 +1,3 @@
-import NotifyText
-
 /// Where an event belongs: an absolute path such as `/post/27` or `/run/r1/mate/영희/finished`.
 ///
 /// A topic is valid: it starts with `/`, has 1 to 16 segments of 1 to 64 bytes, at most 255 bytes of UTF-8 in all, no

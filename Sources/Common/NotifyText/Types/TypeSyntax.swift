@@ -2,17 +2,17 @@
 ///
 /// [Valid signatures](https://dbus.freedesktop.org/doc/dbus-specification.html#type-system) and
 /// [object paths](https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-marshaling-object-path)
-enum TypeSyntax {
+package enum TypeSyntax {
     private static let basicTypes = Array("ybnqiuxtdsogh".utf8)
     private static let maximumDepth = 32
 
-    static func isOneType(_ signature: [UInt8]) -> Bool {
+    package static func isOneType(_ signature: [UInt8]) -> Bool {
         var rest = signature[...]
         return signature.count <= 255 && takeType(&rest) != nil && rest.isEmpty
     }
 
     /// Any number of complete types.
-    static func isSignature(_ text: String) -> Bool {
+    package static func isSignature(_ text: String) -> Bool {
         let signature = Array(text.utf8)
         var rest = signature[...]
         while !rest.isEmpty {
@@ -44,7 +44,7 @@ enum TypeSyntax {
 
     /// Removes the element type of an array. Only an array may have dictionary entries, and their key must be a basic
     /// type.
-    static func takeElement(
+    package static func takeElement(
         _ types: inout ArraySlice<UInt8>, arrays: Int = 1, structures: Int = 0
     ) -> ArraySlice<UInt8>? {
         guard types.first == UInt8(ascii: "{") else {
@@ -59,7 +59,7 @@ enum TypeSyntax {
         return start[..<types.startIndex]
     }
 
-    static func isObjectPath(_ text: String) -> Bool {
+    package static func isObjectPath(_ text: String) -> Bool {
         guard text.utf8.first == UInt8(ascii: "/") else { return false }
         let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
         return text == "/" || segments.allSatisfy { !$0.isEmpty && $0.allSatisfy(isLetter) }
