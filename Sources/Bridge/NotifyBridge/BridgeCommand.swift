@@ -53,27 +53,12 @@ struct BridgeCommand<Program: Bridge>: ParsableCommand {
                 StandardStreams.write("The configuration is good (\(file.path)).\n")
             } catch {
                 StandardStreams.writeToError(error.description + "\n")
-                throw ExitCode(BridgeExit.badConfiguration)
+                throw ExitCode(ExitStatus.badConfiguration)
             }
             return
         }
         BridgeProgram(file: file, address: address, state: state, logLevel: logLevel?.level).run()
     }
-}
-
-/// The exit codes of bridges; those below 128 beside 0 are from sysexits.h.
-enum BridgeExit {
-    static let success: Int32 = 0
-    static let failure: Int32 = 1
-    /// The state was written by a newer version.
-    static let badData: Int32 = 65
-    /// Another process owns the name on the bus.
-    static let nameTaken: Int32 = 69
-    /// The state cannot be read or written.
-    static let systemFailure: Int32 = 71
-    /// The bus cannot be reached or is gone; a restart may help.
-    static let busLost: Int32 = 75
-    static let badConfiguration: Int32 = 78
 }
 
 /// The configuration file of a bridge.

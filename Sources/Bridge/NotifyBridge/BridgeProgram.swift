@@ -31,7 +31,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             loop = try WorkLoop()
         } catch {
             logger.error("The bridge cannot start", metadata: ["error": "\(error)"])
-            StandardStreams.end(BridgeExit.systemFailure)
+            StandardStreams.end(ExitStatus.systemFailure)
         }
         manager = ServiceNotifier(loop)
         supervisor = Supervisor(loop)
@@ -66,7 +66,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             return try file.read()
         } catch {
             for line in error.lines { logger.error("The configuration is bad", metadata: ["error": "\(line)"]) }
-            StandardStreams.end(BridgeExit.badConfiguration)
+            StandardStreams.end(ExitStatus.badConfiguration)
         }
     }
 
@@ -77,7 +77,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         supervisor.stop()
         loop.perform(after: Self.stopTimeout) { [logger] in
             logger.warning("The bridge does not end in time; it is left as it is")
-            StandardStreams.end(BridgeExit.success)
+            StandardStreams.end(ExitStatus.success)
         }
     }
 
@@ -106,13 +106,13 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     private func life(with settings: Program.Settings) async -> Int32 {
         guard let address = address ?? BaseDirectories().sessionBusAddress else {
             logger.error("No session bus is known; set DBUS_SESSION_BUS_ADDRESS, or give --address")
-            return BridgeExit.busLost
+            return ExitStatus.busLost
         }
         let daemon: DaemonLink
         do throws(NotifyError) {
             daemon = try await DaemonLink.open(address, on: loop) { [logger, supervisor] reason in
                 logger.error("\(reason)")
-                supervisor.end(BridgeExit.busLost)
+                supervisor.end(ExitStatus.busLost)
             } onRefusal: { [status] reason in
                 status.setRefusal(reason)
             }
@@ -120,7 +120,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             logger.error(
                 "The bus cannot be reached; start a session bus, or name another with --address",
                 metadata: ["address": "\(address)", "error": "\(error)"])
-            return BridgeExit.busLost
+            return ExitStatus.busLost
         }
         status.attach(
             loop, send: { [connection = daemon.connection] in connection.send($0) },
@@ -133,9 +133,9 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         } catch {
             if error.code == .refused {
                 logger.error("This bridge runs already", metadata: ["name": "\(name)", "error": "\(error)"])
-                return BridgeExit.nameTaken
+                return ExitStatus.nameTaken
             }
-            return BridgeExit.busLost
+            return ExitStatus.busLost
         }
         // The owner of the name owns the state.
         let store: BridgeStore
@@ -145,7 +145,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
                 onWrite: { [status, folder] in status.setDisk($0, folder) })
         } catch {
             logger.error("The state cannot be used", metadata: ["folder": "\(folder)", "error": "\(error)"])
-            return error.isTooNew ? BridgeExit.badData : BridgeExit.systemFailure
+            return error.isTooNew ? ExitStatus.badData : ExitStatus.systemFailure
         }
         if let file = store.begunAnew {
             logger.critical("The state was damaged; it was set aside, and begins again", metadata: ["file": "\(file)"])
@@ -198,10 +198,10 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             return failure.code
         } catch let error as StoreError {
             logger.error("The state cannot be used", metadata: ["error": "\(error)"])
-            return BridgeExit.systemFailure
+            return ExitStatus.systemFailure
         } catch {
             logger.error("The bridge has failed", metadata: ["error": "\(error)"])
-            return BridgeExit.failure
+            return ExitStatus.failure
         }
     }
 
@@ -274,11 +274,11 @@ private final class Supervisor<Program: Bridge>: Sendable {
         if let code { return .ended(code) }
         if let next { return .changed(next) }
         try result.get()
-        return .ended(BridgeExit.success)
+        return .ended(ExitStatus.success)
     }
 
     /// Ends the bridge because it was told to.
-    func stop() { end(BridgeExit.success) }
+    func stop() { end(ExitStatus.success) }
 
     /// Ends the bridge. The first code counts.
     func end(_ code: Int32) {

@@ -121,7 +121,7 @@ package final class RetryQueue<Item: Sendable>: Sendable {
     }
 }
 
-/// The newest of many things.
+/// The newest of many things. An `OrderedSet` of swift-collections would move all others for each that is forgotten.
 package struct RecentSet<Element: Hashable> {
     private let capacity: Int
     private var known: Set<Element> = []

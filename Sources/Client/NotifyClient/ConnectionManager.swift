@@ -1,6 +1,8 @@
+internal import NotifyText
+
 /// Keeps one connection to the bus, reconnects when it is lost, and restores the match rules of the subscriptions.
 ///
-/// While there are subscriptions it reconnects in the background, with pauses from 50 ms to 10 s. A call that is made
+/// While there are subscriptions it reconnects in the background, with pauses that grow up to 10 s. A call that is made
 /// meanwhile tries to connect at once, and fails if there is still no bus.
 actor ConnectionManager {
     private enum State {
@@ -178,13 +180,11 @@ actor ConnectionManager {
     private func reconnectIfNeeded() {
         guard reconnecting == nil, !table.isEmpty else { return }
         reconnecting = Task { [weak self] in
-            var pause = Duration.milliseconds(50)
+            var backoff = Backoff(from: .milliseconds(50), upTo: .seconds(10))
             while !Task.isCancelled {
-                // With jitter, so that the clients of a restarted bus do not all connect at once.
-                try? await Task.sleep(for: pause * Double.random(in: 0.7...1.3))
+                try? await Task.sleep(for: backoff.next())
                 guard let self, !Task.isCancelled else { return }
                 if (try? await self.connection()) != nil { return }
-                pause = min(pause * 2, .seconds(10))
             }
         }
     }

@@ -25,7 +25,7 @@ actor ScreenSession {
     private var lastOperation: Task<Void, Never>?
     private var renewal: Task<Void, Never>?
     private var retry: Task<Void, Never>?
-    private var pause = Duration.seconds(1)
+    private var backoff = Backoff(upTo: .seconds(30))
     private var stopWatching: (@Sendable () -> Void)?
 
     init(
@@ -126,13 +126,13 @@ actor ScreenSession {
         guard daemon != nil else { return }
         do throws(NotifyError) {
             try await register()
-            pause = .seconds(1)
+            backoff.reset()
         } catch {
-            retry = Task { [weak self, pause] in
+            let pause = backoff.next()
+            retry = Task { [weak self] in
                 try? await Task.sleep(for: pause)
                 await self?.daemonChanged()
             }
-            pause = min(pause * 2, .seconds(30))
         }
     }
 

@@ -80,6 +80,21 @@ extension Unicode.Scalar {
 }
 
 extension String {
+    /// The text within the markup of the Desktop Notifications Specification.
+    package var escapedMarkup: String {
+        var result = ""
+        result.reserveCapacity(utf8.count)
+        for scalar in unicodeScalars {
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
+        return result
+    }
+
     /// The text with every active character escaped, such as `\u{1b}`, `\n` and `\t`, so that it is safe to print.
     ///
     /// - Parameter keepsLines: line breaks and tabs are not escaped.

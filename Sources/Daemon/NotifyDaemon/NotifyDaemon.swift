@@ -31,21 +31,6 @@ public struct DaemonOptions: Sendable {
     }
 }
 
-/// The daemon's exit codes; those below 128 beside 0 are from sysexits.h.
-public enum ExitCode {
-    public static let success: CInt = 0
-    /// There is no journal to give a new device to.
-    public static let noJournal: CInt = 66
-    /// Another process owns the name on the bus, or has the journal.
-    public static let nameTaken: CInt = 69
-    /// A system call failed unexpectedly.
-    public static let systemFailure: CInt = 71
-    /// The bus cannot be reached or is gone; a restart may help.
-    public static let busLost: CInt = 75
-    /// The configuration is bad.
-    public static let badConfiguration: CInt = 78
-}
-
 /// Keeps the daemon until the process ends, so that a leak checker reports only real leaks. Only the thread that runs
 /// the daemon writes it.
 nonisolated(unsafe) private var running: AnyObject?
@@ -64,23 +49,23 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     } catch {
         for line in error.lines { logger.record(.badConfiguration, ["error": "\(line)"]) }
         // If a call has started the process, the caller waits for a reply.
-        guard ServiceManager.isThere || ServiceManager.isBus else { return ExitCode.badConfiguration }
+        guard ServiceManager.isThere || ServiceManager.isBus else { return ExitStatus.badConfiguration }
         loaded = .failure(error)
     }
     // With a bad configuration a service manager does not restart it, whatever else fails.
     func exitCode(_ code: CInt) -> CInt {
-        if case .failure = loaded { ExitCode.badConfiguration } else { code }
+        if case .failure = loaded { ExitStatus.badConfiguration } else { code }
     }
     guard let address = options.address ?? BaseDirectories().sessionBusAddress else {
         logger.record(.noBusKnown)
-        return exitCode(ExitCode.busLost)
+        return exitCode(ExitStatus.busLost)
     }
     let bus: BusConnection
     do throws(SystemdError) {
         bus = try BusConnection(address: address)
     } catch {
         logger.record(.busUnreachable, ["address": "\(address)", "error": "\(error)"])
-        return exitCode(ExitCode.busLost)
+        return exitCode(ExitStatus.busLost)
     }
     do throws(SystemdError) {
         let peers = try PeerMonitor(bus)
@@ -93,7 +78,7 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
                 bus.flush()
                 // The name is released by the end of the process: a call in between would start nothing and wait.
                 running = bus
-                return ExitCode.badConfiguration
+                return ExitStatus.badConfiguration
             }
             loaded = .success(corrected)
         }
@@ -103,10 +88,10 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
         return try runtime.run()
     } catch  where error.isNameTaken {
         logger.record(.nameTaken, ["name": "\(RouterInterface.name)"])
-        return exitCode(ExitCode.nameTaken)
+        return exitCode(ExitStatus.nameTaken)
     } catch {
         logger.record(.systemFailure, ["error": "\(error)"])
-        return exitCode(ExitCode.systemFailure)
+        return exitCode(ExitStatus.systemFailure)
     }
 }
 
@@ -136,9 +121,9 @@ public func checkConfiguration(_ file: String?) -> (code: CInt, text: String) {
         ]
         let routes = [("The configuration is good (\(files)). Routes:", configuration.routes.routes.map(\.name))]
         let lines = (routes + sections.filter { !$1.isEmpty }).flatMap { [$0] + $1.map { "  \($0)" } }
-        return (ExitCode.success, lines.joined(separator: "\n"))
+        return (ExitStatus.success, lines.joined(separator: "\n"))
     } catch {
-        return (ExitCode.badConfiguration, error.description)
+        return (ExitStatus.badConfiguration, error.description)
     }
 }
 
@@ -158,7 +143,7 @@ public func takeNewDevice(state: String?) -> (code: CInt, text: String) {
     let folder = state.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().state
     guard access(folder + "/" + Journal.fileName, F_OK) == 0 else {
         return (
-            ExitCode.noJournal,
+            ExitStatus.noJournal,
             "There is no journal in \(folder). The first start of notifyd makes one, with a device of its own."
         )
     }
@@ -169,14 +154,14 @@ public func takeNewDevice(state: String?) -> (code: CInt, text: String) {
             try journal.makeNewSeed(namingEarlierEvents: Origin.source(of: Machine.mix(seed)))
         }
         guard let seed = journal.seed else { throw .damaged }
-        return (ExitCode.success, Machine.mix(seed))
+        return (ExitStatus.success, Machine.mix(seed))
     } catch {
         if error == .inUse {
             return (
-                ExitCode.nameTaken,
+                ExitStatus.nameTaken,
                 "The journal in \(folder) is in use. Stop notifyd first: systemctl --user stop notifyd-mqtt notifyd"
             )
         }
-        return (ExitCode.systemFailure, "The journal in \(folder) cannot be changed: \(error)")
+        return (ExitStatus.systemFailure, "The journal in \(folder) cannot be changed: \(error)")
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import NotifyText
 import Routing
 import Systemd
 import TOMLTables
@@ -98,11 +99,11 @@ final class Runtime {
 
     /// A banner whose call is not answered yet would be shown again by the next run. A second signal ends the wait.
     private func stop() {
-        guard stopTimer == nil else { return end(ExitCode.success) }
+        guard stopTimer == nil else { return end(ExitStatus.success) }
         logger.record(.stopping)
         ServiceManager.stopping()
-        guard let timer = try? host.loop.timer(.monotonic, .orders, { [self] in end(ExitCode.success) }) else {
-            return end(ExitCode.success)
+        guard let timer = try? host.loop.timer(.monotonic, .orders, { [self] in end(ExitStatus.success) }) else {
+            return end(ExitStatus.success)
         }
         stopTimer = timer
         timer.arm(at: (host.instant + Self.stopTimeout).microseconds)
@@ -112,7 +113,7 @@ final class Runtime {
 
     private func busLost() {
         logger.record(.busLost)
-        end(ExitCode.busLost)
+        end(ExitStatus.busLost)
     }
 
     private func end(_ code: CInt) {

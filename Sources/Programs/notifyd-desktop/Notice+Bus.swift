@@ -51,7 +51,7 @@ extension Notice {
         hints["value"] = notice.progress.map { .int32(Int32($0)) }
         return [
             .string(notice.app), .uint32(number), .string(notice.icon), .string(notice.title),
-            .string(hasMarkup ? notice.body.escaped : notice.body),
+            .string(hasMarkup ? notice.body.escapedMarkup : notice.body),
             .strings(notice.buttons.flatMap { [$0.key, $0.label] }), .variants(hints),
             .int32(notice.timeout.map { Int32(clamping: $0) } ?? -1),
         ]
@@ -112,20 +112,4 @@ extension Notice {
 extension Value {
     /// Some programs send a number where the specification has a boolean.
     fileprivate var isTrue: Bool { boolean ?? (integer(as: Int64.self).map { $0 != 0 } ?? false) }
-}
-
-extension String {
-    /// Text for a server that takes markup.
-    fileprivate var escaped: String {
-        var result = ""
-        for character in unicodeScalars {
-            switch character {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            default: result.unicodeScalars.append(character)
-            }
-        }
-        return result
-    }
 }

@@ -33,7 +33,7 @@ final class Focus {
     func start() throws(SystemdError) {
         disconnection = try bus.onDisconnect { [unowned self] in
             logger.error("The bus is gone")
-            loop.exit(FocusExit.busLost)
+            loop.exit(ExitStatus.busLost)
         }
         WaylandLog.take = { [logger] line in logger.warning("libwayland complains", metadata: ["text": "\(line)"]) }
         let follower = try WindowFollower(
@@ -45,7 +45,7 @@ final class Focus {
                 try loop.signal(number) { [unowned self] in
                     ServiceManager.stopping()
                     follower.stop()
-                    loop.exit(FocusExit.success)
+                    loop.exit(ExitStatus.success)
                 })
         }
         signals.append(try loop.signal(SIGHUP) { [unowned self] in _ = reload() })

@@ -30,14 +30,14 @@ struct FocusProgram {
             return run(try file.read(), logger)
         } catch {
             for line in error.lines { logger.error("The configuration is bad", metadata: ["error": "\(line)"]) }
-            return FocusExit.badConfiguration
+            return ExitStatus.badConfiguration
         }
     }
 
     private func run(_ rules: WindowRules, _ logger: Logger) -> Int32 {
         guard let address = address ?? BaseDirectories().sessionBusAddress else {
             logger.error("No session bus is known; set DBUS_SESSION_BUS_ADDRESS, or give --address")
-            return FocusExit.busLost
+            return ExitStatus.busLost
         }
         let bus: BusConnection
         do throws(SystemdError) {
@@ -46,7 +46,7 @@ struct FocusProgram {
             logger.error(
                 "The bus cannot be reached; start a session bus, or name another with --address",
                 metadata: ["address": "\(address)", "error": "\(error)"])
-            return FocusExit.busLost
+            return ExitStatus.busLost
         }
         do throws(SystemdError) {
             let loop = try EventLoop()
@@ -64,10 +64,10 @@ struct FocusProgram {
             return code
         } catch  where error.isNameTaken {
             logger.error("Another notifyd-focus runs on this bus", metadata: ["name": "\(Self.name)"])
-            return FocusExit.nameTaken
+            return ExitStatus.nameTaken
         } catch {
             logger.error("A system call failed", metadata: ["error": "\(error)"])
-            return FocusExit.systemFailure
+            return ExitStatus.systemFailure
         }
     }
 }

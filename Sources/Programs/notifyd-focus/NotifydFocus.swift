@@ -13,7 +13,7 @@ enum NotifydFocus {
             exit(run(try Options(CommandLine.arguments.dropFirst())))
         } catch {
             complain(error.description)
-            exit(FocusExit.wrongUsage)
+            exit(ExitStatus.wrongUsage)
         }
     }
 
@@ -37,7 +37,7 @@ enum NotifydFocus {
             return write("\(file.path) is good: \(count) rule\(count == 1 ? "" : "s").\n")
         } catch {
             for line in error.lines { complain(line) }
-            return FocusExit.badConfiguration
+            return ExitStatus.badConfiguration
         }
     }
 
@@ -46,14 +46,14 @@ enum NotifydFocus {
             complain(
                 "--tmux is for tmux. Write into ~/.tmux.conf: "
                     + "set -g focus-events on; run-shell -b 'notifyd-focus --tmux'")
-            return FocusExit.wrongUsage
+            return ExitStatus.wrongUsage
         }
         return PaneProgram(server: server, address: options.address).run()
     }
 
     /// - Returns: the exit code.
     private static func write(_ text: String) -> Int32 {
-        isWritten(text, to: STDOUT_FILENO) ? FocusExit.success : FocusExit.outputFailed
+        isWritten(text, to: STDOUT_FILENO) ? ExitStatus.success : ExitStatus.outputFailed
     }
 
     private static func complain(_ text: String) {

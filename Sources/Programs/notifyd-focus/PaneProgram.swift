@@ -1,4 +1,5 @@
 import Glibc
+import NotifyText
 import ScreenHolding
 import Systemd
 import UserFiles
@@ -21,16 +22,16 @@ struct PaneProgram {
         EventLoop.ignoreFailureSignals()
         EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
         silence()
-        guard let address = address ?? BaseDirectories().sessionBusAddress else { return FocusExit.success }
+        guard let address = address ?? BaseDirectories().sessionBusAddress else { return ExitStatus.success }
         do throws(SystemdError) {
             let loop = try EventLoop()
             let panes = PaneScreens(server: server, address: address, loop: loop)
             running = panes
-            guard panes.isConnected else { return FocusExit.success }
+            guard panes.isConnected else { return ExitStatus.success }
             try panes.start()
             return try loop.run()
         } catch {
-            return FocusExit.systemFailure
+            return ExitStatus.systemFailure
         }
     }
 

@@ -35,7 +35,7 @@ final class PaneScreens {
     func start() throws(SystemdError) {
         let watcher = TmuxWatcher(
             server, loop: loop, onPanes: { [unowned self] in hold($0) },
-            onEnd: { [unowned self] in loop.exit(FocusExit.success) })
+            onEnd: { [unowned self] in loop.exit(ExitStatus.success) })
         self.watcher = watcher
         for number in [SIGTERM, SIGINT, SIGHUP] { signals.append(try loop.signal(number) { watcher.stop() }) }
         watcher.start()

@@ -23,7 +23,7 @@ private func check(_ text: String) {
         precondition(
             cleaned.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || lineBreaks && $0 == 0x0A }, "no control is left")
         let reading = Reading()
-        let parser = XMLParser(data: Data(("<b>" + SafeText.escaped(cleaned) + "</b>").utf8))
+        let parser = XMLParser(data: Data(("<b>" + cleaned.escapedMarkup + "</b>").utf8))
         parser.delegate = reading
         precondition(parser.parse(), "escaped text is well-formed")
         precondition(reading.elements == 1, "escaped text has no element")

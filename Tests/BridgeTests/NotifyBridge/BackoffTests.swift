@@ -1,4 +1,5 @@
 import NotifyBridge
+import NotifyText
 import Testing
 
 /// Pauses between attempts, in virtual time.

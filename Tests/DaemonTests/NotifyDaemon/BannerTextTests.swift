@@ -124,7 +124,7 @@ struct BannerTextTests {
     }
 
     @Test func markupIsEscapedOnce() {
-        #expect(SafeText.escaped("<b>&amp;</b>") == "&lt;b&gt;&amp;amp;&lt;/b&gt;")
+        #expect("<b>&amp;</b>".escapedMarkup == "&lt;b&gt;&amp;amp;&lt;/b&gt;")
     }
 
     /// The request for a banner of events of one topic, the newest one last.

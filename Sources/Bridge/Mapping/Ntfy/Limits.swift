@@ -89,7 +89,8 @@ public struct RequestLimit: Equatable, Sendable {
 /// Topics of a server where this user may not write. What goes there waits, and is tried rarely; the other topics go
 /// on.
 public struct ClosedTopics: Equatable, Sendable {
-    /// A topic is tried again after a minute, and later once in half an hour.
+    /// A topic is tried again after a minute, and later once in half an hour: not by a `Backoff`, half of whose pauses
+    /// are shorter, since no other client waits for the same topic.
     static let firstPause: Duration = .seconds(60)
     static let lastPause: Duration = .seconds(1800)
     /// So much waits for one topic; the oldest gives way.

@@ -1,3 +1,5 @@
+internal import NotifyText
+
 /// A bounded buffer between a connection, which writes, and one reader, which takes all elements at once.
 final class Inbox<Element: Sendable>: Sendable {
     struct Contents: Sendable {
@@ -8,11 +10,9 @@ final class Inbox<Element: Sendable>: Sendable {
         var end: NotifyError?
     }
 
-    private static var backoff: ClosedRange<Duration> { .milliseconds(100) ... .seconds(10) }
-
     private let limit: Int
     private let contents = Locked(Contents())
-    private let pause = Locked(backoff.lowerBound)
+    private let backoff = Locked(Backoff(from: .milliseconds(100), upTo: .seconds(10)))
     private let signals: AsyncStream<Void>
     private let signaller: AsyncStream<Void>.Continuation
     private let timer: Task<Void, Never>
@@ -91,17 +91,14 @@ final class Inbox<Element: Sendable>: Sendable {
 
     /// Waits for a signal from the daemon, or for a pause that grows with every failure.
     private func waitAfterFailure() async {
-        let time = pause.withLock { pause in
-            defer { pause = min(pause * 2, Self.backoff.upperBound) }
-            return pause
-        }
+        let time = backoff.withLock { $0.next() }
         let alarm = Task { if (try? await Task.sleep(for: time)) != nil { signal() } }
         await wait()
         alarm.cancel()
     }
 
     /// The next pause after a failure is the shortest one.
-    func noteSuccess() { pause.withLock { $0 = Self.backoff.lowerBound } }
+    func noteSuccess() { backoff.withLock { $0.reset() } }
 }
 
 /// Calls `action` when it is released.

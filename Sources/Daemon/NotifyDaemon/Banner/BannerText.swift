@@ -95,19 +95,4 @@ package enum SafeText {
         }
         return String(result)
     }
-
-    /// As text within the markup of the Desktop Notifications Specification.
-    package static func escaped(_ text: String) -> String {
-        var result = ""
-        result.reserveCapacity(text.utf8.count)
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": result += "&amp;"
-            case "<": result += "&lt;"
-            case ">": result += "&gt;"
-            default: result.unicodeScalars.append(scalar)
-            }
-        }
-        return result
-    }
 }

@@ -199,7 +199,7 @@ final class NotificationServer {
         let body = SafeText.cleaned(text.body, lineBreaks: true)
         let safe = BannerText(
             title: SafeText.cleaned(text.title, lineBreaks: false),
-            body: capabilities.contains("body-markup") ? SafeText.escaped(body) : body)
+            body: capabilities.contains("body-markup") ? body.escapedMarkup : body)
         let hasButtons = capabilities.contains("actions") && !request.isSummary
         calls.began(request.call, at: clock())
         link.notify(owner, request, safe, hasButtons: hasButtons, within: Self.bannerTimeout) { [weak self] answer in

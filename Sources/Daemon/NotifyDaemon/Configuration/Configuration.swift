@@ -1,5 +1,6 @@
 import Glibc
 import Logging
+import NotifyText
 package import Routing
 import TOMLTables
 
@@ -97,9 +98,9 @@ enum BuiltInRoutes {
 public func listRoutes(_ file: String?) -> (code: CInt, text: String) {
     do throws(ConfigurationError) {
         let routes = try ConfigurationFiles.load(only: file).routes
-        return (ExitCode.success, (routes.routes + [routes.fallback]).map(\.listing).joined(separator: "\n"))
+        return (ExitStatus.success, (routes.routes + [routes.fallback]).map(\.listing).joined(separator: "\n"))
     } catch {
-        return (ExitCode.badConfiguration, error.description)
+        return (ExitStatus.badConfiguration, error.description)
     }
 }
 

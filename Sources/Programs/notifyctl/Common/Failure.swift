@@ -8,10 +8,10 @@ import UserFiles
 extension ExitCode {
     /// Nothing matched, or time ran out.
     static let nothing = ExitCode(1)
-    static let badData = ExitCode(65)
-    static let notReachable = ExitCode(69)
+    static let badData = ExitCode(ExitStatus.badData)
+    static let notReachable = ExitCode(ExitStatus.nameTaken)
     static let refused = ExitCode(77)
-    static let badConfiguration = ExitCode(78)
+    static let badConfiguration = ExitCode(ExitStatus.badConfiguration)
 }
 
 /// Prints an error of the client or of a program on standard error. It becomes an exit code.
