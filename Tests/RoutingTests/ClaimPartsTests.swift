@@ -153,7 +153,8 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
         #expect(events.takeOldest(beyond: limits) == nil)
         limits.retractableEvents = 0
         #expect(events.takeOldest(beyond: limits) == EventID(1))
-        #expect(events.retractableUsage == Owners.Usage(count: 1, bytes: try event(2).memoryCost))
+        #expect(events.retractable.map(\.id) == [EventID(2)])
+        #expect(events.retractableBytes == (try event(2).memoryCost))
         #expect(events.takeOldest(beyond: limits) == EventID(2))
         #expect(events.takeOldest(beyond: limits) == nil)
     }

@@ -11,7 +11,7 @@ extension Daemon {
     }
 
     var statistics: [(String, UInt64)] {
-        Statistics.Counter.allCases.map { ($0.rawValue, router.statistics[$0]) } + [
+        router.statistics.all + [
             ("open-windows", UInt64(router.openWindows)), ("open-screens", UInt64(router.screenCount)),
             ("remembered-events", UInt64(router.rememberedEvents)), ("stored-events", UInt64(storage.storedEvents)),
             ("damaged-rows", storage.damagedRows), ("lost-outcomes", storage.lostOutcomes),

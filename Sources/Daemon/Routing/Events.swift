@@ -16,17 +16,15 @@ struct Events {
     /// Undecided events of earlier runs that are not restored yet.
     private(set) var unrestored = 0
     /// Shown events that a late claim can still retract, oldest first. Those claimed since stay in the queue.
-    private var retractable = Deque<(id: EventID, bytes: Int)>()
+    private(set) var retractable = Deque<(id: EventID, bytes: Int)>()
     /// The memory cost of all entries.
-    private var retractableBytes = 0
+    private(set) var retractableBytes = 0
 
     init(firstID: EventID, oldestID: EventID) { (self.oldestID, self.firstID, nextID) = (oldestID, firstID, firstID) }
 
     var count: Int { tracked.count }
     /// In no particular order.
     var all: some Sequence<Router.TrackedEvent> { tracked.values }
-    /// Those that a late claim can retract.
-    var retractableUsage: Owners.Usage { Owners.Usage(count: retractable.count, bytes: retractableBytes) }
 
     func contains(_ id: EventID) -> Bool { tracked.contains(id) }
 

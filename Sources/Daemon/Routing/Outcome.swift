@@ -189,7 +189,7 @@ extension Refusal {
 
 /// Counters since the start of the daemon.
 public struct Statistics: Equatable, Sendable {
-    /// What is counted, with its name in the property `Statistics`.
+    /// What is counted beside the outcomes, with its name in the property `Statistics`.
     public enum Counter: String, Sendable, CaseIterable {
         /// Events accepted.
         case published
@@ -197,24 +197,6 @@ public struct Statistics: Equatable, Sendable {
         case repeated
         /// Calls that were refused.
         case refused
-        /// Events that got the outcome `claimed`.
-        case claimed
-        /// Events that got the outcome `shown`.
-        case shown
-        /// Events that got the outcome `retracted`, after `shown`.
-        case retracted
-        /// Events that got the outcome `dismissed`, after `shown`.
-        case dismissed
-        /// Events that got the outcome `silent`.
-        case silent
-        /// Events that got the outcome `muted`.
-        case muted
-        /// Events that got the outcome `expired`.
-        case expired
-        /// Events that got the outcome `withdrawn`, some of them after `shown`.
-        case withdrawn
-        /// Events that got the outcome `replaced`, some of them after `shown`.
-        case replaced
         /// Claims with the verdict `recorded`.
         case recordedClaims = "recorded-claims"
         /// Banners asked for, updates included.
@@ -229,11 +211,8 @@ public struct Statistics: Equatable, Sendable {
         case forgotten
     }
 
-    private static let outcomes: [Outcome: Counter] = Outcome.allCases.reduce(into: [:]) {
-        $0[$1] = Counter(rawValue: $1.rawValue)
-    }
-
     private var counts: [Counter: UInt64] = [:]
+    private var outcomes: [Outcome: UInt64] = [:]
 
     public init() {}
 
@@ -243,7 +222,14 @@ public struct Statistics: Equatable, Sendable {
         set { counts[counter] = newValue }
     }
 
-    mutating func count(_ outcome: Outcome) {
-        if let counter = Self.outcomes[outcome] { self[counter] += 1 }
+    /// How many events got this outcome, some of them after `shown`.
+    public subscript(outcome: Outcome) -> UInt64 {
+        get { outcomes[outcome] ?? 0 }
+        set { outcomes[outcome] = newValue }
+    }
+
+    /// Everything that is counted, with its name in the property `Statistics`.
+    public var all: [(String, UInt64)] {
+        Counter.allCases.map { ($0.rawValue, self[$0]) } + Outcome.allCases.map { ($0.rawValue, self[$0]) }
     }
 }

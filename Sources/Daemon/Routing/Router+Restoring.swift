@@ -21,7 +21,7 @@ extension Router {
         for remembered in restoration.undecided {
             let (event, window, age) = remembered.subject
             guard remembered.left > .zero else {
-                output.statistics.count(.expired)
+                output.statistics[.expired] += 1
                 var resolution = Resolution(.expired)
                 resolution.isReplayed = true
                 resolution.isOfEarlierBoot = age == nil

@@ -218,7 +218,7 @@ public struct Router {
             resolution.isReplayed = tracked.isReplayed
             resolution.isOfEarlierBoot = tracked.isOfEarlierBoot
         }
-        output.statistics.count(resolution.outcome)
+        output.statistics[resolution.outcome] += 1
         output.append(.resolve(tracked.event.id, tracked.event.topic, resolution))
     }
 }
@@ -301,7 +301,7 @@ extension Router {
         let awaited = names.awaitedClaim(of: id, options.origin)
         switch fate {
         case .silent(let silence):
-            output.statistics.count(.silent)
+            output.statistics[.silent] += 1
             output.append(.announce(event, Announcement(window: nil, silence: silence, expires: expires)))
             if let awaited {
                 output.append(.read(.event(id), by: awaited.claimant, from: awaited.place))
@@ -311,7 +311,7 @@ extension Router {
         case .claimedBefore(let claim): announce(event, claimedBefore: claim, expires: expires)
         case .claimed(let claimant, let form): announce(event, claimed: (claimant, form), expires: expires)
         case .expired:
-            output.statistics.count(.expired)
+            output.statistics[.expired] += 1
             output.append(.announce(event, Announcement(window: nil, expires: expires)))
             output.append(.resolve(id, event.topic, Resolution(.expired)))
         case .window: isOver = openWindow(for: event, length: options.window ?? route.window, expires: expires, at: now)
@@ -355,7 +355,7 @@ extension Router {
         _ event: Event, claimed claim: (claimant: String, form: ClaimForm), as outcome: Outcome = .claimed,
         from place: ClaimPlace = ClaimPlace(), expires: Uptime, age: Duration? = .zero, isReplayed: Bool = false
     ) {
-        output.statistics.count(outcome)
+        output.statistics[outcome] += 1
         output.append(
             .announce(event, Announcement(window: nil, isClaimed: true, isReplayed: isReplayed, expires: expires)))
         var resolution = Resolution(outcome, claimant: claim.claimant, latency: age)
