@@ -87,7 +87,7 @@ let package = Package(
             ],
             path: "Sources/Common/StandardStreams", swiftSettings: strict),
 
-        // What both sides of the bus share: topics, ids, values and times; text compared by its bytes, and text made safe to
+        // What both sides of the bus share: topics, ids, values and times; text compared by its bytes, and made safe to
         // print; JSON; the version.
         .target(name: "NotifyText", path: "Sources/Common/NotifyText", swiftSettings: strict),
 

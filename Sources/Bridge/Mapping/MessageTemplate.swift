@@ -3,8 +3,11 @@ package import NotifyText
 /// A text with values of a JSON object in it, in the language of
 /// [mustache(5)](https://mustache.github.io/mustache.5.html):
 /// `{{name}}`, `{{a.b}}`, `{{.}}`, `{{#name}}…{{/name}}`, `{{^name}}…{{/name}}`, `{{! a comment }}`. It escapes
-/// nothing, and has no partials and no other braces. The library that notifyd uses needs Foundation, which takes more
-/// memory than a bridge has.
+/// nothing, and has no partials and no other braces.
+///
+/// It is not swift-mustache, as in notifyd, because that needs Foundation: a small static program for release has a
+/// resident set of 3.9 MiB, 7.4 MiB with the library linked in, and 10.0 MiB once it has rendered a template. Nor does
+/// it limit how much a section of a section makes of a message, or tell that a name had no value.
 public struct MessageTemplate: Equatable, Sendable {
     private indirect enum Part: Equatable, Sendable {
         case text(String)

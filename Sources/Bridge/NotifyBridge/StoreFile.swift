@@ -129,8 +129,8 @@ public struct StoreError: Error, Equatable, CustomStringConvertible {
     var isTooNew: Bool { kind == .tooNew }
 }
 
-/// A connection to an SQLite file. GRDB is not used here, because it brings Foundation, which takes as much memory as a
-/// whole bridge.
+/// A connection to an SQLite file. It is not GRDB, as in notifyd, because that needs Foundation: a small static program
+/// for release that writes and reads one row has a resident set of 13.2 MiB with GRDB, and of 5.9 MiB with SQLite alone.
 ///
 /// Errors hold the messages of SQLite and never the values of a statement.
 /// [SQLite](https://sqlite.org/c3ref/intro.html)

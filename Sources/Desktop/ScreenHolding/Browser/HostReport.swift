@@ -1,6 +1,6 @@
 import Glibc
 package import NotifyText
-package import Routing
+import Routing
 package import TOMLTables
 package import Watching
 

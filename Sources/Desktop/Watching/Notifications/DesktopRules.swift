@@ -1,6 +1,5 @@
 import Mapping
-import NotifyText
-public import Routing
+public import NotifyText
 public import TOMLTables
 
 /// One `[[app]]` of `desktop.toml`: which notifications it is about, and what becomes of them. notifyd-desktop.toml(5).

@@ -1,4 +1,4 @@
-public import Routing
+public import NotifyText
 
 extension Observer {
     public enum Effect: Equatable, Sendable {

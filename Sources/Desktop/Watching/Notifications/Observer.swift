@@ -1,5 +1,5 @@
 import DequeModule
-public import Routing
+public import NotifyText
 
 /// What is up on the desktop, and which event each banner is: a plain value, without a clock and a bus. What the
 /// programs, the notification server and notifyd do goes in, and what is to be done comes out.

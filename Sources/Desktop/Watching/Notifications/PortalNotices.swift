@@ -1,4 +1,4 @@
-public import Routing
+public import NotifyText
 
 /// Notifications of sandboxed programs, which come by the portal and are shown by this program: not before notifyd has
 /// decided. A plain value, without a clock and a bus.

@@ -1,5 +1,4 @@
 import NotifyText
-import Routing
 
 /// The pattern of a rule: an address in which whole segments may be captures, such as `https://example.org/posts/{id}`.
 ///

@@ -1,5 +1,4 @@
-import NotifyText
-public import Routing
+public import NotifyText
 public import TOMLTables
 
 /// Which screens the windows hold, by the rules of `focus.toml`.
