@@ -201,7 +201,7 @@ let package = Package(
         .executableTarget(
             name: "notifyd-focus",
             dependencies: [
-                "CDesktop", "NotifyText", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
+                "CDesktop", "NotifyText", "Routing", "ScreenHolding", "Systemd", "TOMLTables", "UserFiles",
                 "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],

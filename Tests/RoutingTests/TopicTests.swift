@@ -1,5 +1,6 @@
 import Testing
 
+@testable import NotifyText
 @testable import Routing
 
 @Suite struct TopicTests {

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import NotifyText
+import Routing
 import ScreenHolding
 import Systemd
 import TOMLTables

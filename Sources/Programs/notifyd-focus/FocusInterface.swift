@@ -1,5 +1,6 @@
 import Glibc
 import NotifyText
+import Routing
 import ScreenHolding
 import Systemd
 import TOMLTables
