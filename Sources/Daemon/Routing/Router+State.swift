@@ -1,3 +1,5 @@
+public import NotifyText
+
 /// What the shell reads of the router.
 extension Router {
     /// This device, which names what has no global name of its own. Empty where it is not known.
