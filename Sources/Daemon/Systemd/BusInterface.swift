@@ -59,7 +59,7 @@ public final class BusInterface {
     }
 
     /// Whether and how the value of a property changes; the annotation `EmitsChangedSignal` of the specification.
-    public enum Change {
+    public enum Change: Sendable {
         case announced, constant, unannounced
     }
 

@@ -75,7 +75,7 @@ enum Method: String {
 }
 
 /// The properties.
-enum Property: String, CaseIterable {
+enum Property: String {
     case quiet = "Quiet"
     case paused = "Paused"
     case degraded = "Degraded"
@@ -85,23 +85,12 @@ enum Property: String, CaseIterable {
     case pending = "Pending"
     case statistics = "Statistics"
 
-    var type: String {
-        switch self {
-        case .quiet: "a(sxs)"
-        case .paused: "b"
-        case .degraded, .version, .device: "s"
-        case .defaultWindow, .pending: "u"
-        case .statistics: "a{st}"
-        }
-    }
-
-    var change: BusInterface.Change {
-        switch self {
-        case .quiet, .paused, .degraded, .device, .defaultWindow: .announced
-        case .version: .constant
-        case .pending, .statistics: .unannounced
-        }
-    }
+    /// Each with its type, and how its changes are told.
+    static let table: [(property: Property, type: String, change: BusInterface.Change)] = [
+        (.quiet, "a(sxs)", .announced), (.paused, "b", .announced), (.degraded, "s", .announced),
+        (.version, "s", .constant), (.device, "s", .announced), (.defaultWindow, "u", .announced),
+        (.pending, "u", .unannounced), (.statistics, "a{st}", .unannounced),
+    ]
 }
 
 extension Signal {

@@ -50,9 +50,9 @@ final class RouterInterface {
                             message: RetainedMessage(retaining: message)))
                 })
         }
-        for property in Property.allCases {
+        for (property, type, change) in Property.table {
             interface.property(
-                property.rawValue, property.type, property.change, get: { [daemon] in daemon.append(property, to: $0) },
+                property.rawValue, type, change, get: { [daemon] in daemon.append(property, to: $0) },
                 set: property != .paused
                     ? nil
                     : handler { interface, value throws(Refusal) in
