@@ -169,6 +169,24 @@ struct MessageTests {
         }
     }
 
+    @Test(arguments: [
+        #"{"type":"(s)","data":["x"]}"#, #"{"type":"a(s)","data":[]}"#, #"{"type":"h","data":0}"#,
+        #"{"type":"ss","data":"x"}"#, #"{"type":"aaaaaaaaas","data":[]}"#, #"{"type":"y","data":256}"#,
+        #"{"type":"a{dv}","data":{"NaN":{"type":"s","data":"x"}}}"#, #"{"type":"a{yv}","data":{"x":1}}"#,
+    ])
+    func whatNoFieldCanHoldIsRefused(_ text: String) throws {
+        let json = try JSONParser.parse(Array(text.utf8))
+        #expect(throws: MessageError.self) { try Value(typed: json) }
+    }
+
+    @Test func aDictionaryIsAlwaysWrittenInTheOrderOfItsKeys() {
+        let entries = (0..<50).map { (Value.string("\($0 * 7 % 50)"), Value.variant(.boolean(true))) }
+        let value = Value.dictionary(
+            Dictionary(uniqueKeysWithValues: entries), keys: .string, values: .variant)
+        let keys = value.typedJSON["data"]?.members?.map(\.0) ?? []
+        #expect(keys == (0..<50).map { "\($0)" }.sorted())
+    }
+
     @Test(arguments: ["s/", "v/0/", "d/", "o/", "r/", "u/"])
     func addressesAreReadAsTheyAreWritten(_ prefix: String) throws {
         let text = prefix + Self.device.description
