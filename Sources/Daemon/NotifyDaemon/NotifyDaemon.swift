@@ -35,6 +35,19 @@ public struct DaemonOptions: Sendable {
 /// the daemon writes it.
 nonisolated(unsafe) private var running: AnyObject?
 
+/// The files that the daemon opens, with some to spare. libdispatch ends a process that has none left.
+private let neededFiles = 32
+
+/// Why the daemon cannot run with the files that this process may open; `nil`: it can.
+private var tooFewFiles: String? {
+    var limit = rlimit()
+    guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0, limit.rlim_cur < 1024 else { return nil }
+    let free = (0..<CInt(limit.rlim_cur)).count { fcntl($0, F_GETFD) < 0 }
+    guard free < neededFiles else { return nil }
+    return "it may open \(free) more files and needs \(neededFiles); "
+        + "raise the limit (ulimit -n, or LimitNOFILE= of the unit)"
+}
+
 /// Runs the daemon on the calling thread until it is told to stop. Call it before any other thread is started.
 public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     Memory.keepLargeBlocksApart()
@@ -42,6 +55,10 @@ public func runNotifyDaemon(_ options: DaemonOptions) -> CInt {
     EventLoop.ignoreFailureSignals()
     EventLoop.blockSignals([SIGTERM, SIGINT, SIGHUP, SIGCHLD])
     let logger = Logger(label: "notifyd") { ServiceLogHandler(identifier: $0) }
+    if let few = tooFewFiles {
+        logger.record(.systemFailure, ["error": "\(few)"])
+        return ExitStatus.systemFailure
+    }
     let files = ConfigurationFiles.fingerprint(only: options.configuration)
     var loaded: Result<Configuration, ConfigurationError>
     do throws(ConfigurationError) {

@@ -16,6 +16,23 @@ struct SignalTests {
         }
     }
 
+    @Test(arguments: [8, 12, 20]) func aLimitOfOpenFilesThatIsTooLowIsNamed(_ limit: Int) async throws {
+        try await withFaultRig(through: ["bash", "-c", "ulimit -n \(limit); exec \"$0\""], isStarted: false) { rig in
+            await #expect(throws: RehearsalError.self) { try await rig.daemon.start() }
+            #expect(rig.daemon.exit == .code(71))
+            #expect(rig.daemon.log.contains("LimitNOFILE="))
+        }
+    }
+
+    @Test func withAsManyOpenFilesAsItNeedsNotifydWorks() async throws {
+        try await withFaultRig(through: ["bash", "-c", "ulimit -n 64; exec \"$0\""]) { rig in
+            let id = try await rig.send("/note/1")
+            try await rig.untilSettled()
+            #expect(try await rig.history().map(\.id) == [id])
+            #expect(rig.banners("news") == 1)
+        }
+    }
+
     /// In units of 1024 bytes: the first one is too little for an empty journal.
     @Test(arguments: [100, 512]) func aLimitOfFileSizesIsNamedAndLosesNothing(_ limit: Int) async throws {
         try await withFaultRig(through: ["bash", "-c", "ulimit -f \(limit); exec \"$0\""]) { rig in
