@@ -7,7 +7,9 @@ enum IndexSchema {
     /// The version of tables and records, in `PRAGMA user_version`.
     static let version = 2
 
-    static let tables = """
+    /// SQLite keeps the text of each in the file.
+    private static let statements = [
+        """
         CREATE TABLE event (
             id INTEGER PRIMARY KEY, topic TEXT NOT NULL,
             -- 0: undecided; below 10: unread.
@@ -20,21 +22,22 @@ enum IndexSchema {
             -- Whether it is the current value of its topic.
             is_value INTEGER NOT NULL,
             record BLOB NOT NULL
-        );
-        CREATE INDEX event_topic ON event(topic);
-        CREATE INDEX event_undecided ON event(topic) WHERE outcome = 0;
-        CREATE INDEX event_unread ON event(topic) WHERE outcome BETWEEN 1 AND 9;
-        CREATE INDEX event_decided ON event(decided) WHERE decided IS NOT NULL;
-        CREATE INDEX event_name ON event(source, name) WHERE name IS NOT NULL;
-        CREATE INDEX event_collapse ON event(topic, collapse) WHERE collapse IS NOT NULL AND outcome BETWEEN 0 AND 9;
-        CREATE INDEX event_shown_with ON event(shown_with) WHERE shown_with IS NOT NULL;
-        CREATE INDEX event_value ON event(topic) WHERE is_value = 1;
-        -- Changes that are neither an event nor an outcome: starts, read marks, removals, and events that came late.
-        CREATE TABLE change (number INTEGER PRIMARY KEY, record BLOB NOT NULL);
-        -- Everything else, by the keys of StateKey.
-        CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
-        PRAGMA user_version = \(version);
-        """
+        )
+        """,
+        "CREATE INDEX event_topic ON event(topic)",
+        "CREATE INDEX event_undecided ON event(topic) WHERE outcome = 0",
+        "CREATE INDEX event_unread ON event(topic) WHERE outcome BETWEEN 1 AND 9",
+        "CREATE INDEX event_decided ON event(decided) WHERE decided IS NOT NULL",
+        "CREATE INDEX event_name ON event(source, name) WHERE name IS NOT NULL",
+        "CREATE INDEX event_collapse ON event(topic, collapse) "
+            + "WHERE collapse IS NOT NULL AND outcome BETWEEN 0 AND 9",
+        "CREATE INDEX event_shown_with ON event(shown_with) WHERE shown_with IS NOT NULL",
+        "CREATE INDEX event_value ON event(topic) WHERE is_value = 1",
+        // Changes that are neither an event nor an outcome: starts, read marks, removals, and events that came late.
+        "CREATE TABLE change (number INTEGER PRIMARY KEY, record BLOB NOT NULL)",
+        // Everything else, by the keys of StateKey.
+        "CREATE TABLE state (key BLOB PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID",
+    ]
 
     enum State { case empty, present, earlier, newer }
 
@@ -50,31 +53,18 @@ enum IndexSchema {
     }
 
     static func create(_ queue: DatabaseQueue) throws {
-        try queue.write { db in try db.execute(sql: tables) }
+        try queue.write { db in
+            for statement in statements { try db.execute(sql: statement) }
+            try db.execute(sql: "PRAGMA user_version = \(version)")
+        }
     }
 
     /// Verifies the definitions of the tables. A flipped bit in one would make every statement fail.
     ///
-    /// - Throws: `JournalError.damaged` if the tables are not those of `tables`.
+    /// - Throws: `JournalError.damaged` if the tables are others.
     static func verify(_ queue: DatabaseQueue) throws {
-        guard try description(queue) == model.get() else { throw JournalError.damaged }
-    }
-
-    private static let model = Result {
-        let queue = try modelQueue.get()
-        try create(queue)
-        defer { try? queue.close() }
-        return try description(queue)
-    }
-
-    /// The connection stays allocated after it is closed: releasing a queue starts threads.
-    private static let modelQueue = Result { try DatabaseQueue() }
-
-    private static func description(_ queue: DatabaseQueue) throws -> Set<String> {
-        try queue.read { db in
-            let sql = "SELECT quote(type) || quote(name) || quote(tbl_name) || quote(sql) FROM sqlite_master"
-            return try String.fetchSet(db, sql: sql)
-        }
+        let found = try queue.read { db in try String.fetchSet(db, sql: "SELECT sql FROM sqlite_master") }
+        guard found == Set(statements) else { throw JournalError.damaged }
     }
 }
 

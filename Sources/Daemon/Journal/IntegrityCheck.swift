@@ -64,17 +64,8 @@ extension Journal {
     /// - Throws: if the checkpoint before the check fails; the journal is closed then.
     public func beginIntegrityCheck() throws(JournalError) -> String {
         try fold()
-        guard let queue else { throw .other("the journal is closed") }
-        do {
-            try queue.writeWithoutTransaction { db in
-                _ = try db.checkpoint(.truncate)
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-            }
-        } catch {
-            throw giveUp(error)
-        }
-        // The pages that were in the log are not known any more.
-        scrubbedPages = 1
+        guard queue != nil else { throw .other("the journal is closed") }
+        try checkpoint(.truncate)
         countAtCheck = count
         isCheckpointingPaused = true
         return path
@@ -87,33 +78,20 @@ extension Journal {
     /// - Throws: `JournalError.damaged`, with the journal closed. `reopen` then checks again, and rebuilds indexes or
     ///   sets the file aside.
     public func endIntegrityCheck(_ result: IntegrityCheck) throws(JournalError) {
-        guard let queue, isCheckpointingPaused else { return }
+        guard queue != nil, isCheckpointingPaused else { return }
         if result == .damaged { throw giveUp(JournalError.damaged) }
-        try resumeCheckpointing(queue, result)
+        try resumeCheckpointing(result)
         isChecked = true
     }
 
-    /// Cancels a check where the log has no room until the next checkpoint. Its result has no effect, and another check
-    /// may begin.
-    func cancelIntegrityCheck() throws(JournalError) {
-        if let queue, isCheckpointingPaused { try resumeCheckpointing(queue, .failed) }
-    }
-
-    /// Resumes checkpoints. The number of events comes from the result, or is counted.
-    private func resumeCheckpointing(_ queue: DatabaseQueue, _ result: IntegrityCheck) throws(JournalError) {
+    /// Ends a check, or cancels it: its result has no effect then, and another may begin. The number of events comes from
+    /// the result, or is counted.
+    func resumeCheckpointing(_ result: IntegrityCheck) throws(JournalError) {
         isCheckpointingPaused = false
-        scrubbedPages = 1
-        do {
-            try queue.inDatabase { db in
-                try db.execute(sql: self.usualCheckpoints)
-                if case .sound(let events) = result {
-                    self.count += events - self.countAtCheck
-                } else {
-                    self.count = try Self.countOfEvents(db) + self.pending.arrivalCount
-                }
-            }
-        } catch {
-            throw giveUp(error)
+        if case .sound(let events) = result {
+            count += events - countAtCheck
+        } else {
+            count = try readIndex { db in try Self.countOfEvents(db) } + pending.arrivalCount
         }
     }
 }

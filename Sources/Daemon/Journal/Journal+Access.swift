@@ -6,6 +6,7 @@ extension Journal {
     /// Runs a transaction. It is on the disk with the next checkpoint; until then the log has what it tells.
     func write<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
         guard let queue, !isReadOnly else { throw failure ?? .other("the journal is closed") }
+        guard !isUnsynced else { throw indexFailure ?? .inputOutput }
         dropUnwritten()
         let before = (numbers, globalIDs, tombstoneCount)
         do { return try queue.write(body) } catch {
@@ -72,7 +73,9 @@ extension Journal {
 
     /// What an error of the index means. A damaged index is closed, and checked when it is opened again.
     func giveUp(_ error: any Error) -> JournalError {
+        let isSync = (error as? DatabaseError)?.extendedResultCode == .SQLITE_IOERR_FSYNC
         let error = Self.reason(error, of: queue)
+        if isSync { (isUnsynced, areZerosDoubtful, indexFailure) = (true, true, error) }
         guard error == .damaged else { return error }
         isSuspect = true
         failure = .damaged

@@ -1,5 +1,6 @@
 import DequeModule
 import GRDB
+import GRDBSQLite
 import Routing
 
 /// Folding: the records of waiting frames go into the index, one portion, which is one transaction, at a time.
@@ -15,6 +16,9 @@ extension Journal {
     private static let foldedBytes = 2 << 10
     /// How long records wait, in microseconds: mostly an event is decided by then, and its row is written once.
     static let foldedAfter: Int64 = 1_000_000
+    /// Pages in the write-ahead log of SQLite from which on there is a checkpoint, whoever waits, and when nobody does.
+    private static let checkpointedAtOnce = 1000
+    private static let checkpointedInIdleTime = 250
 
     /// Does a portion of the work that nobody waits for: filling the index, and making room in the log.
     ///
@@ -26,7 +30,11 @@ extension Journal {
         } else if log?.prepare() == true {
             return .zero
         }
-        guard let oldest = pending.frames.first else { return nil }
+        guard let oldest = pending.frames.first else {
+            try checkpointIfDue(atPages: Self.checkpointedInIdleTime)
+            keepRoomForDeletion()
+            return nil
+        }
         return isFoldDue ? .zero : .microseconds(max(1, Self.foldedAfter - abs(realtime() - oldest.written)))
     }
 
@@ -52,9 +60,8 @@ extension Journal {
         guard !pending.isEmpty else { return }
         guard isInPlace else {
             // What goes into a file that was deleted is lost; it is written again to the next one.
-            let failure = JournalError.gone("a file of the journal was deleted, moved or replaced")
-            indexFailure = failure
-            throw failure
+            indexFailure = .gone
+            throw .gone
         }
         let hasRoom = leavingRoom ? try hasRoomInIndex() : true
         guard hasRoom else {
@@ -89,8 +96,7 @@ extension Journal {
         (tombstoneCount, globalIDs) = (batch.tombstones, batch.globalIDs)
         batch.succeeded(through: pending.lastSequence)
         pending.removeFirst(batch.frames)
-        // The log keeps what is not in the file of the index. When it is full, the next frame needs a checkpoint.
-        try? makeRoomInLog()
+        try checkpointIfDue(atPages: isSmallDisk ? Self.foldedInLittleRoom : Self.checkpointedAtOnce)
     }
 
     /// Whether the index leaves space on the disk for deletions, or has enough in itself.
@@ -107,15 +113,34 @@ extension Journal {
         return free + pages * Self.pageSize >= needed
     }
 
-    /// Has the log use a full segment again, once the index has what is in it.
-    private func makeRoomInLog() throws(JournalError) {
-        guard let full = log?.oldestFull, full <= appliedSequence else { return }
+    /// Makes a checkpoint where the write-ahead log of SQLite has grown, or where the log can use a full segment again,
+    /// because the index has what is in it.
+    ///
+    /// - Parameter pages: so many have grown.
+    private func checkpointIfDue(atPages pages: Int) throws(JournalError) {
+        let isLogFull = log?.oldestFull.map { $0 <= appliedSequence } ?? false
+        let written = try pagesWritten()
+        guard isLogFull || written >= pages else { return }
         if isCheckpointingPaused {
             // The check may go on as long as there is a segment to write to.
             guard log?.isCrowded == true else { return }
-            try cancelIntegrityCheck()
+            try resumeCheckpointing(.failed)
         }
-        try checkpoint()
+        do throws(JournalError) { try checkpoint() } catch {
+            // The log keeps what is not in the file of the index. When it is full, the next frame needs a checkpoint.
+            guard isUnsynced else { return }
+            throw error
+        }
+    }
+
+    /// The pages that were written to the write-ahead log of SQLite since the last attempt at a checkpoint.
+    private func pagesWritten(isAttempt: Bool = false) throws(JournalError) -> Int {
+        try readIndex { db in
+            var (pages, highest): (CInt, CInt) = (0, 0)
+            let reset: CInt = isAttempt ? 1 : 0
+            sqlite3_db_status(db.sqliteConnection, SQLITE_DBSTATUS_CACHE_WRITE, &pages, &highest, reset)
+            return Int(pages)
+        }
     }
 
     /// The last frame that the index has.
@@ -124,11 +149,20 @@ extension Journal {
     }
 
     /// Writes the write-ahead log of SQLite to the index, and syncs both; the log needs nothing of it any more.
-    func checkpoint() throws(JournalError) {
+    ///
+    /// - Parameter kind: `.passive` leaves the file its size, so that on a full disk there is room in it.
+    func checkpoint(_ kind: Database.CheckpointMode = .passive) throws(JournalError) {
         guard let queue, !isCheckpointingPaused, !isReadOnly else { return }
+        guard !isUnsynced else { throw indexFailure ?? .inputOutput }
         dropUnwritten()
+        _ = try pagesWritten(isAttempt: true)
         do {
-            _ = try queue.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
+            try queue.writeWithoutTransaction { db in
+                // Those that were scrubbed may have got copies of deleted rows again.
+                if self.scrubbedPages > 1 { self.rewrittenPages.formUnion(try PageScrubber.pagesInLog(db)) }
+                let result = try db.checkpoint(kind)
+                guard result.checkpointedFrameCount == result.walFrameCount else { throw JournalError.inUse }
+            }
         } catch {
             throw giveUp(error)
         }
@@ -158,7 +192,9 @@ extension Journal {
             }
         case .claimed(let id, let claim):
             try batch.change(id, db) { state in
-                if state.claims.count < Self.claimsOfOneEvent { state.claims.append(claim) }
+                // An event that was carried over from a damaged index has its claims.
+                let isThere = sequence <= self.carriedThrough && state.claims.contains(claim)
+                if !isThere, state.claims.count < Self.claimsOfOneEvent { state.claims.append(claim) }
             }
         case .named(let claimant, let program, let id):
             let hasOutcome = batch.hasOutcome(of: id, pending.arrival(id), as: sequence)

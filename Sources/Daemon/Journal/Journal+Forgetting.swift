@@ -103,46 +103,40 @@ extension Journal {
     /// Overwrites the unused parts of some pages. Each step takes a short time; between steps the journal can be used.
     ///
     /// A transaction between two steps may give a page that is not scrubbed yet the number of one that is: SQLite
-    /// numbers pages again when it divides the rows among them. So the pages that the log has are scrubbed again.
+    /// numbers pages again when it divides the rows among them. So the pages that were written are scrubbed again.
     ///
     /// - Returns: whether all pages have been scrubbed since events were deleted last.
     public func scrub() throws(JournalError) -> Bool {
         guard !isScrubbed else { return true }
         precondition(canScrub, "a checkpoint would change the file that is being checked")
         dropUnwritten()
-        if scrubbedPages == 1 {
-            // The log has the deleted events too.
-            try fold(leavingRoom: false)
-            try checkpoint()
-            try log?.erase()
-        }
+        // The log has the deleted events too.
+        if scrubbedPages == 1 { try fold(leavingRoom: false) }
+        // From here on the file has all pages as they are, and the write-ahead log of SQLite has none.
+        try checkpoint(.truncate)
+        if scrubbedPages == 1 { try log?.erase() }
         guard let queue else { throw failure ?? .other("the journal is closed") }
         do {
-            // Until the next step the write-ahead log of SQLite keeps all pages that are written.
             let next = try queue.writeWithoutTransaction { db in
-                try db.execute(sql: "PRAGMA wal_autocheckpoint = 0")
-                let written = try PageScrubber.pagesInLog(db)
-                // From here on the file has all pages as they are, and the log has none.
-                _ = try db.checkpoint(.truncate)
-                let scrubber = try PageScrubber(db)
-                for page in written where page < self.scrubbedPages { _ = try scrubber.scrub(page, count: 1) }
-                let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
-                if next == nil {
-                    try scrubber.sync()
-                    try db.execute(sql: self.usualCheckpoints)
+                let scrubber = try PageScrubber(db, areZerosDoubtful: self.areZerosDoubtful)
+                for page in self.rewrittenPages where page < self.scrubbedPages {
+                    _ = try scrubber.scrub(page, count: 1)
                 }
+                let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
+                if next == nil { try scrubber.sync() }
                 // The cache may hold these pages as they were.
                 sqlite3_db_release_memory(db.sqliteConnection)
                 return next
             }
+            rewrittenPages = []
             scrubbedPages = next ?? 1
             isScrubbed = next == nil
         } catch {
-            // The next step may never come.
-            try? queue.inDatabase { db in try db.execute(sql: self.usualCheckpoints) }
             throw giveUp(error)
         }
-        if isScrubbed { try saveRetention() }
-        return isScrubbed
+        guard isScrubbed else { return false }
+        areZerosDoubtful = false
+        try saveRetention()
+        return true
     }
 }

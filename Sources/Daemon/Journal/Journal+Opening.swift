@@ -1,3 +1,4 @@
+import CStorage
 import GRDB
 import GRDBSQLite
 import Glibc
@@ -10,17 +11,19 @@ extension Journal {
     /// - Parameter known: the last frame that this process has written and synced; later ones in the files do not
     ///   count.
     func open(known: UInt64? = nil) throws(JournalError) {
+        carriedThrough = 0
         try makeDirectory()
         try setEarlierFileAside()
         try finishReplacing()
+        var isIndexNew: Bool
         do throws(JournalError) {
-            try openIndex()
+            isIndexNew = try openIndex()
         } catch .damaged {
             try replaceDamagedIndex()
-            try openIndex()
+            isIndexNew = try openIndex()
         }
         do throws(JournalError) {
-            try openLog(known: known)
+            try openLog(known: known, isIndexNew: isIndexNew)
         } catch {
             // The index can be read.
             log?.close()
@@ -29,7 +32,8 @@ extension Journal {
         }
     }
 
-    private func openIndex() throws(JournalError) {
+    /// - Returns: whether there was none.
+    private func openIndex() throws(JournalError) -> Bool {
         var opened: DatabaseQueue?
         do {
             try FileCheck.prepare(path)
@@ -56,11 +60,13 @@ extension Journal {
                 guard isSound else { throw JournalError.damaged }
             }
             isSuspect = false
-            isCheckpointingPaused = false
+            (isCheckpointingPaused, isUnsynced) = (false, false)
             // The process that made the file may have crashed before its name was on the disk.
             try sync(directory)
-            try queue.inDatabase(syncLogOfSQLite)
             self.queue = queue
+            do { try queue.inDatabase(writeLogOfSQLiteAgain) } catch {
+                (isUnsynced, indexFailure) = (true, Self.reason(error, of: queue))
+            }
             try queue.write { db in
                 try load(db)
                 if (try? StateTable(db: db).value(at: .seed)) == nil {
@@ -77,7 +83,8 @@ extension Journal {
             if isNew { isStartDue = true }
             self.opened = FileIdentity(path)
             isScrubbed = false
-            scrubbedPages = 1
+            (scrubbedPages, rewrittenPages) = (1, [])
+            return isNew
         } catch {
             let reason = Self.reason(error, of: opened)
             queue = nil
@@ -93,6 +100,7 @@ extension Journal {
         configuration.prepareDatabase { db in
             do {
                 try db.execute(sql: Self.settings)
+                sqlite3_keep_log(db.sqliteConnection)
             } catch {
                 throw JournalError(error, on: db.sqliteConnection)
             }
@@ -105,6 +113,7 @@ extension Journal {
         PRAGMA locking_mode = EXCLUSIVE;
         PRAGMA synchronous = EXTRA;
         PRAGMA journal_mode = WAL;
+        PRAGMA wal_autocheckpoint = 0;
         PRAGMA journal_size_limit = \(4 << 20);
         PRAGMA cache_size = -2048;
         PRAGMA secure_delete = ON;
@@ -128,7 +137,7 @@ extension Journal {
         globalIDs = try states.count(.globalID)
         tombstoneCount = try states.count(.tombstone)
         bannersUp = [:]
-        for record in try first(.max, of: states.rows(.bannerUp), { try Record(state: $0) }) { noteBanner(record) }
+        for record in try records(.bannerUp, db) { noteBanner(record) }
         var known: Int?
         if case .retention(let clock, let marks, let events, let last)? = try value(at: .retention, db) {
             retention = RetentionState(clock: clock, marks: marks, newest: last)
@@ -146,11 +155,10 @@ extension Journal {
     }
 
     /// Reads what the index does not have.
-    private func openLog(known: UInt64?) throws(JournalError) {
+    private func openLog(known: UInt64?, isIndexNew: Bool) throws(JournalError) {
         let log = try WriteAheadLog(on: disk, segmentBytes: disk.segmentBytes)
         self.log = log
         isSmallDisk = log.segmentBytes < Self.usualSegment
-        try readIndex { db in try db.execute(sql: self.usualCheckpoints) }
         pending = Pending()
         let applied = try storedSequence()
         let found = try log.replay(after: applied, known: known) { sequence, payload throws(JournalError) in
@@ -158,11 +166,12 @@ extension Journal {
         }
         damagedRows += UInt64(found.damaged + found.unreadable)
         numbers.opened(at: realtime())
-        carriedThrough = 0
         try? fold()
         // An index that was made again has what the log had.
         guard numbers.oldest == nil else { return }
-        if found.isBehind, setAside == nil { setAside = SetAside(file: path, reason: .missing) }
+        // The index is made before the log. A log without a frame has given everything to one that is not there.
+        let isMissing = found.isBehind || isIndexNew && !log.isNew && found.frames == 0
+        if isMissing, setAside == nil { setAside = SetAside(file: path, reason: .missing) }
         let oldest = numbers.lowest ?? numbers.last + 1
         try write { db in try self.setOldestChange(oldest, db) }
     }
@@ -184,7 +193,6 @@ extension Journal {
             // The frame is what was written, so another version has written it.
             throw .tooNew
         }
-        if sequence <= carriedThrough { records = try withoutCarriedClaims(records) }
         for entry in records {
             numbers.found(entry.number)
             switch entry.record {
@@ -196,25 +204,9 @@ extension Journal {
             }
         }
         pending.append(Pending.Frame(sequence: sequence, records: records, bytes: payload.count, written: 0))
-        if pending.count >= Self.foldedAtOnce * 8, indexFailure == nil, !isReadOnly, sequence > carriedThrough {
+        if pending.count >= Self.foldedAtOnce * 8, indexFailure == nil, !isReadOnly {
             try? foldPortion(Self.foldedAtOnce * 8)
         }
-    }
-
-    /// The events that were carried over have their claims, unless the log accepts them once more.
-    private func withoutCarriedClaims(_ records: [LogRecord]) throws(JournalError) -> [LogRecord] {
-        var accepted: Set<EventID> = []
-        var left: [LogRecord] = []
-        for entry in records {
-            if case .accepted(let event) = entry.record { accepted.insert(event.id) }
-            if case .claimed(let id, _) = entry.record, !accepted.contains(id), pending.arrival(id) == nil,
-                try isIndexed(id)
-            {
-                continue
-            }
-            left.append(entry)
-        }
-        return left
     }
 
     /// The size of a segment of the log, unless the disk is small.
@@ -260,12 +252,21 @@ extension Journal {
     /// Writes the names in a directory to the disk.
     func sync(_ directory: String) throws(JournalError) { try DirectoryDisk(directory).syncDirectory() }
 
-    /// What a killed process wrote to SQLite's log may not be on the disk yet, and our log gives away the place of what
-    /// the index has.
-    private func syncLogOfSQLite(_ db: Database) throws {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
-        guard let file, let methods = file.pointee.pMethods else { return }
-        guard methods.pointee.xSync(file, SQLITE_SYNC_NORMAL) == SQLITE_OK else { throw JournalError.inputOutput }
+    /// What an earlier connection wrote to SQLite's log may not be on the disk, and a sync need not tell: only what is
+    /// newly written is certainly synced. SQLite has just verified what it uses of it.
+    private func writeLogOfSQLiteAgain(_ db: Database) throws {
+        guard let log = DatabaseFile(SQLITE_FCNTL_JOURNAL_POINTER, db.sqliteConnection) else { return }
+        let size = try log.size()
+        guard size > 0 else { return }
+        for start in stride(from: 0, to: size, by: WriteAheadLog.step) {
+            let bytes = try log.read(min(WriteAheadLog.step, size - start), at: start)
+            do { try log.write(bytes[...], at: start) } catch let error as DatabaseError
+                where error.resultCode == .SQLITE_FULL
+            {
+                // The file system writes everything to a new place.
+                break
+            }
+        }
+        try log.sync()
     }
 }

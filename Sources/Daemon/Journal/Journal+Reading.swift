@@ -210,15 +210,12 @@ extension Journal {
         try read { db in
             let events = try rows(
                 db, "SELECT * FROM event WHERE name IS NOT NULL AND id > ? ORDER BY id", [Self.number(id)])
-            let removals = try StateTable(db: db).rows(.globalID, after: .globalID(id))
             let named = try first(limit, of: events) { row in
                 let event = try EventState(row).event
                 return NamedPush(origin: event.origin, id: event.id)
             }
-            let removed = try first(limit, of: removals) { row in
-                guard case .globalID(let push) = try Record(state: row) else { throw Damaged() }
-                return push
-            }
+            let removed = try records(.globalID, after: .globalID(id), limit: limit, db)
+                .compactMap { if case .globalID(let push) = $0 { push } else { nil } }
             return Array((named + removed).sorted { $0.id < $1.id }.prefix(limit))
         }
     }

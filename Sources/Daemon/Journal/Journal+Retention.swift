@@ -1,4 +1,5 @@
 import GRDB
+import GRDBSQLite
 public import Routing
 
 /// Deletes old events. Their ages come from a clock of the journal's own.
@@ -22,19 +23,33 @@ extension Journal {
         return (max(4, room / (5 * Self.pageSize)), min(room, Self.deletedBytesAtOnce))
     }
 
+    /// Has the write-ahead log of SQLite contain room for a deletion, so that old events can make room also where
+    /// another program has filled the disk.
+    func keepRoomForDeletion() {
+        let events = max(4, (log?.segmentBytes ?? 0) / 8 / (5 * Self.pageSize))
+        let room = events * 5 * (Self.pageSize + 24)
+        try? readIndex { db in
+            guard let log = DatabaseFile(SQLITE_FCNTL_JOURNAL_POINTER, db.sqliteConnection) else { return }
+            let size = try log.size()
+            // SQLite takes what is behind its frames for what is left of earlier use.
+            if size < room { try log.write([UInt8](repeating: 0, count: room - size)[...], at: size) }
+        }
+    }
+
     /// Runs a transaction that deletes. On a full disk it gets the space of the spare segment, and leaves it free.
     func delete<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
-        guard indexFailure == .diskFull || isSmallDisk else { return try write(body) }
-        do throws(JournalError) { try checkpoint() } catch .diskFull {
+        var isTight = indexFailure == .diskFull || isSmallDisk
+        let result: Result
+        do throws(JournalError) {
+            if isTight { try checkpoint() }
+            result = try write(body)
+        } catch .diskFull {
+            isTight = true
             _ = log?.releaseSpare()
             try checkpoint()
-        }
-        let result: Result
-        do throws(JournalError) { result = try write(body) } catch .diskFull {
-            _ = log?.releaseSpare()
             result = try write(body)
         }
-        try checkpoint()
+        if isTight { try checkpoint() }
         return result
     }
 
@@ -117,7 +132,7 @@ extension Journal {
         let removed = retention.newestID(olderThan: limits.removalTime)
         try write { db in
             let states = StateTable(db: db)
-            let old = try first(.max, of: states.rows(.globalID)) { try Record(state: $0) }.prefix { record in
+            let old = try records(.globalID, db).prefix { record in
                 if case .globalID(let push) = record { Self.number(push.id) <= named } else { true }
             }
             self.globalIDs -= try states.removeFirst(old.count, of: .globalID)

@@ -36,6 +36,7 @@ extension Journal {
             try carryOver(from: path, to: queue)
             _ = try queue.writeWithoutTransaction { db in try db.checkpoint(.truncate) }
             try queue.close()
+            for suffix in ["-wal", "-shm"] { unlink(newPath + suffix) }
         } catch {
             let reason = Self.reason(error, of: new)
             try? new?.close()
@@ -83,7 +84,9 @@ extension Journal {
         // Two files may be set aside within a second.
         while access(name, F_OK) == 0 { name += "-again" }
         guard rename(file, name) == 0 else { throw .readOnly }
-        for suffix in ["-wal", "-shm"] { rename(file + suffix, name + suffix) }
+        for suffix in ["-wal", "-shm"] {
+            if FileCheck.size(file + suffix) > 0 { rename(file + suffix, name + suffix) } else { unlink(file + suffix) }
+        }
         return name
     }
 
@@ -126,6 +129,7 @@ extension Journal {
                     do { try copy(row, table, db) } catch let error where !(error is DatabaseError) { isWhole = false }
                 }
             }
+            _ = try new.writeWithoutTransaction { db in try db.checkpoint() }
             rows = []
         }
         do {

@@ -37,10 +37,8 @@ extension Journal {
     /// The stored claims of events that have not come yet, in the order of their ends.
     public func awaited() throws(JournalError) -> [StoredAwaited] {
         try read { db in
-            try first(.max, of: StateTable(db: db).rows(.awaited)) { row in
-                guard case .awaited(let awaited) = try Record(state: row) else { throw Damaged() }
-                return awaited
-            }.sorted { $0.end.moment.wall < $1.end.moment.wall }
+            try records(.awaited, db).compactMap { if case .awaited(let awaited) = $0 { awaited } else { nil } }
+                .sorted { $0.end.moment.wall < $1.end.moment.wall }
         }
     }
 
@@ -49,10 +47,15 @@ extension Journal {
     public func tombstones() throws(JournalError) -> [Tombstone] { try read { db in try self.tombstones(db) } }
 
     func tombstones(_ db: Database) throws -> [Tombstone] {
-        try first(.max, of: StateTable(db: db).rows(.tombstone)) { row in
-            guard case .tombstone(let tombstone) = try Record(state: row) else { throw Damaged() }
-            return tombstone
-        }.sorted { $0.removal < $1.removal }
+        try records(.tombstone, db).compactMap { if case .tombstone(let tombstone) = $0 { tombstone } else { nil } }
+            .sorted { $0.removal < $1.removal }
+    }
+
+    /// The undamaged records of a kind in the table `state`, in the order of their keys.
+    func records(
+        _ kind: Record.Code, after last: StateKey? = nil, limit: Int = .max, _ db: Database
+    ) throws -> [Record] {
+        try first(limit, of: StateTable(db: db).rows(kind, after: last)) { try Record(state: $0) }
     }
 
     // MARK: Banners
@@ -193,7 +196,7 @@ extension Journal {
             try StateTable(db: db).put(.seed(seed))
         }
         self.seed = seed
-        try checkpoint()
+        try checkpoint(.truncate)
     }
 
     private static func named(_ origin: Origin, _ source: String, _ id: EventID) -> Origin {

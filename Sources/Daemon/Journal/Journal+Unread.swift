@@ -1,20 +1,8 @@
 import GRDB
 public import Routing
 
-/// Unread events.
+/// Unread events: undecided, shown, or muted or expired and not marked as read.
 extension Journal {
-    /// The number of unread events at or below a topic: undecided, shown, or muted or expired and not marked as read.
-    public func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
-        var count = 0
-        var position: UnreadPosition? = UnreadPosition(before: topic)
-        while let start = position {
-            let portion = try unread(topic, after: start, limit: Self.unreadPortion)
-            count += portion.count
-            position = portion.position
-        }
-        return count
-    }
-
     /// Counting this number takes less than a millisecond.
     public static var unreadPortion: Int { 2000 }
 

@@ -14,7 +14,7 @@ public import Routing
 /// 2. A portion of the index is one transaction: whole frames, and the sequence of the last one. SQLite does not sync
 ///    it.
 /// 3. A checkpoint syncs SQLite's write-ahead log, copies it to `index.db` and syncs that. Only then may the log
-///    overwrite those frames.
+///    overwrite those frames. After a failed sync there is none until `reopen`: see `isUnsynced`.
 ///
 /// So the sequences are always in this order: released by the log, applied in `index.db`, applied in its write-ahead
 /// log, last in the log. A start applies what the log has above the one in the index; to do so twice gives the same.
@@ -57,11 +57,15 @@ public final class Journal {
     /// What is written again when the files are opened again.
     private var abandoned = Abandoned()
     /// Why nothing is written until `reopen`; `nil` while all is well.
-    var failure: JournalError?
+    public internal(set) var failure: JournalError?
     /// Whether the last frame could not be written.
     var isLogSuspect = false
     /// Why the index does not take what the log has; `nil` while it does.
     public internal(set) var indexFailure: JournalError?
+    /// Whether a sync of the index or of its write-ahead log has failed. The kernel may take for written what it could
+    /// not write, and would not report that a second time: nothing is written to the index until `reopen`, which reads
+    /// the write-ahead log anew and writes it once more.
+    var isUnsynced = false
     /// The waiting frames that an open transaction of the index has, for reading; `nil`: none is open.
     var unwrittenFrames: Int?
 
@@ -74,12 +78,10 @@ public final class Journal {
     var readLock: ReadLock?
     /// The index that is open.
     var opened: FileIdentity?
-    /// When the log was last written, in microseconds since the epoch.
-    var lastWritten: Int64?
+    /// When the log was last written, in microseconds since the epoch; `nil`: not since the start.
+    public internal(set) var lastWritten: Int64?
     /// Whether the disk is so small that the segments of the log are.
     var isSmallDisk = false
-    /// Lets SQLite make checkpoints by itself: soon on a small disk.
-    var usualCheckpoints: String { "PRAGMA wal_autocheckpoint = \(isSmallDisk ? 16 : 1000)" }
     /// Whether `queue` reads a file that cannot be written.
     var isReadOnly = false
 
@@ -116,6 +118,10 @@ public final class Journal {
     public internal(set) var isScrubbed = false
     /// The pages before this one have been scrubbed since then; counted from 1.
     var scrubbedPages = 1
+    /// Those of them that were written since.
+    var rewrittenPages: Set<Int> = []
+    /// Whether zeros in the file may not be on the disk, because a sync has failed.
+    var areZerosDoubtful = false
 
     var path: String { "\(directory)/\(Self.fileName)" }
 
@@ -136,6 +142,18 @@ public final class Journal {
         public var reason: Reason
     }
 
+    init(
+        _ directory: String, _ limits: Limits, checkedWhenOpened: Int, _ realtime: @escaping () -> Int64,
+        _ disk: any LogDisk
+    ) {
+        _ = Self.memoryStatistics
+        self.realtime = realtime
+        self.directory = directory
+        self.limits = limits
+        self.checkedWhenOpened = checkedWhenOpened
+        self.disk = disk
+    }
+
     /// Opens the journal in a directory, and makes the directory if it does not exist.
     ///
     /// A damaged index is renamed to `index.db.damaged-TIME`, and a new one is made with what can be read; `setAside`
@@ -147,32 +165,26 @@ public final class Journal {
     }
 
     /// - Parameter checkedWhenOpened: indexes up to this size, in bytes, are checked when they are opened.
-    package init(
+    package convenience init(
         directory: String, limits: Limits = Limits(), checkedWhenOpened: Int = 8 << 20,
         realtime: @escaping () -> Int64 = Journal.now,
-        logDisk: @escaping (String) -> any LogDisk = { DirectoryDisk($0) }
+        logDisk: (String) -> any LogDisk = { DirectoryDisk($0) }
     ) throws(JournalError) {
-        _ = Self.memoryStatistics
-        self.realtime = realtime
-        self.directory = directory
-        self.limits = limits
-        self.checkedWhenOpened = checkedWhenOpened
-        disk = logDisk(directory)
+        self.init(directory, limits, checkedWhenOpened: checkedWhenOpened, realtime, logDisk(directory))
         try open()
     }
 
-    /// Opens a journal for reading only, until `reopen` succeeds. It writes nothing.
-    ///
-    /// - Throws: if there is no journal, if it is damaged or of another version, or if another process writes it.
-    public init(readingIn directory: String, limits: Limits = Limits()) throws(JournalError) {
-        _ = Self.memoryStatistics
-        self.directory = directory
-        self.limits = limits
-        realtime = Journal.now
-        checkedWhenOpened = 0
-        disk = DirectoryDisk(directory)
-        failure = .readOnly
-        try openForReading()
+    /// Opens the journal in a directory, for reading only if it cannot be written, and not at all if it cannot be read
+    /// either; `failure` says why, and `reopen` tries again.
+    package convenience init(
+        in directory: String, limits: Limits, realtime: @escaping () -> Int64, _ disk: any LogDisk
+    ) {
+        self.init(directory, limits, checkedWhenOpened: 8 << 20, realtime, disk)
+        do throws(JournalError) { try open() } catch {
+            failure = error
+            closeIndex()
+            try? openForReading()
+        }
     }
 
     /// Switched off once, before SQLite is used: it would take a lock whenever it allocates or frees memory.
@@ -180,6 +192,9 @@ public final class Journal {
 
     /// Whether the journal can be written.
     public var isOpen: Bool { failure == nil && log != nil && queue != nil && !isReadOnly }
+
+    /// Whether only `reopen` may help.
+    public var needsReopening: Bool { !isOpen || isUnsynced }
 
     /// Whether events can be deleted, also while nothing can be added.
     public var canDelete: Bool { queue != nil && log != nil && !isReadOnly }
@@ -198,7 +213,7 @@ public final class Journal {
     /// - Returns: whether the files were opened again.
     /// - Throws: if a file cannot be written. The index stays readable if it was.
     public func reopen() throws(JournalError) -> Bool {
-        let isClosed = isReadOnly || log == nil || queue == nil
+        let isClosed = isReadOnly || isUnsynced || log == nil || queue == nil
         if isClosed {
             do throws(JournalError) {
                 lastSequence = log?.lastSequence ?? lastSequence
@@ -214,25 +229,10 @@ public final class Journal {
         return isClosed
     }
 
-    /// What the log does.
-    public struct LogState: Sendable {
-        /// The median of the last syncs; `nil` before the first one.
-        public var syncTime: Duration?
-        /// Bytes that the index does not have yet.
-        public var waiting: Int
-        /// When it was last written, in microseconds since the epoch; `nil`: not since the start.
-        public var written: Int64?
-
-        public init(syncTime: Duration?, waiting: Int, written: Int64?) {
-            self.syncTime = syncTime
-            self.waiting = waiting
-            self.written = written
-        }
-    }
-
-    public var logState: LogState {
-        LogState(syncTime: log?.syncTime, waiting: pending.bytes, written: lastWritten)
-    }
+    /// The median time of the last syncs of the log; `nil` before the first one.
+    public var syncTime: Duration? { log?.syncTime }
+    /// Bytes of the log that the index does not have yet.
+    public var waitingBytes: Int { pending.bytes }
 
     /// Whether the files that are open still have their names.
     public var isInPlace: Bool {
@@ -252,7 +252,7 @@ public final class Journal {
         }
         closeAll()
         lastSequence = nil
-        failure = .gone("\(directory) or a file in it was deleted, moved or replaced while notifyd had it open")
+        failure = .gone
     }
 
     /// What the index had not got when the journal was abandoned.
@@ -284,7 +284,7 @@ public final class Journal {
             // get.
             try? fold()
             if retention.isDirty { try? saveRetention() }
-            try? checkpoint()
+            try? checkpoint(.truncate)
         }
         closeAll()
     }

@@ -11,8 +11,8 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
     case readOnly
     /// A name leads to a file that is not a regular one; the text says to what.
     case obstacle(String)
-    /// A file was deleted, replaced or truncated while it was open; the text says which one.
-    case gone(String)
+    /// A file was deleted, moved or replaced while it was open.
+    case gone
     /// An input/output error of the disk.
     case inputOutput
     /// The file is not a journal, or is damaged.
@@ -33,7 +33,9 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
                 + "the unit), restart notifyd"
         case .readOnly: "its directory or a file in it is read-only"
         case .obstacle(let text): "\(text); move it away and the journal goes on by itself"
-        case .gone(let text): "\(text); notifyd goes on in a moment with what is there and what is in memory"
+        case .gone:
+            "its files were deleted, moved or replaced while notifyd had them open; notifyd goes on in a moment with "
+                + "what is there and what is in memory"
         case .inputOutput: "the disk gives errors; look at the system's log"
         case .damaged: "its index is damaged; notifyd makes a new one in a moment from what can be read"
         case .inUse: "another process has the journal open, another notifyd or a program such as sqlite3; end that one"
@@ -59,23 +61,12 @@ public enum JournalError: Error, Equatable, CustomStringConvertible {
         self.init(error)
         guard self == .inputOutput else { return }
         // SQLite reports only ENOSPC as a full disk. An exhausted quota is one as well.
-        let errors = Self.systemErrors(connection)
+        // sqlite3_system_errno(3) does not have that of a commit.
+        let files = [SQLITE_FCNTL_FILE_POINTER, SQLITE_FCNTL_JOURNAL_POINTER]
+        let errors = files.compactMap { DatabaseFile($0, connection)?.lastError }
         if errors.contains(EROFS) { self = .readOnly }
         if errors.contains(EFBIG) { self = .fileTooLarge }
         if errors.contains(ENOSPC) || errors.contains(EDQUOT) { self = .diskFull }
-    }
-
-    /// The last errno(3) of the file and of its log. sqlite3_system_errno(3) does not have that of a commit.
-    private static func systemErrors(_ connection: SQLiteConnection?) -> [CInt] {
-        var errors: [CInt] = [0, 0]
-        sqlite3_file_control(connection, "main", SQLITE_FCNTL_LAST_ERRNO, &errors[0])
-        var log: UnsafeMutablePointer<sqlite3_file>?
-        sqlite3_file_control(connection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &log)
-        // A file that is not open has no methods.
-        if let log, let methods = log.pointee.pMethods {
-            _ = methods.pointee.xFileControl(log, SQLITE_FCNTL_LAST_ERRNO, &errors[1])
-        }
-        return errors
     }
 
     /// Errors never contain titles or bodies: GRDB leaves arguments out, and so do we.

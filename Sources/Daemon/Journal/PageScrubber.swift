@@ -7,27 +7,27 @@ import Glibc
 /// SQLite does not read these bytes, so it does not matter when the machine stops in between. Only they are written:
 /// SQLite too relies on that a write changes no bytes beside its own. The log must be empty.
 struct PageScrubber {
-    private let file: UnsafeMutablePointer<sqlite3_file>
+    private let file: DatabaseFile
     private let pageSize: Int
     /// Bytes of a page without those reserved at its end.
     private let usable: Int
     private let pages: Int
+    private let areZerosDoubtful: Bool
 
-    init(_ db: Database) throws {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+    /// - Parameter areZerosDoubtful: whether zeros are written also where there are some.
+    init(_ db: Database, areZerosDoubtful: Bool) throws {
         // Another descriptor of our own would release the locks when it is closed.
-        guard let file, file.pointee.pMethods != nil else { throw JournalError.inputOutput }
+        guard let file = DatabaseFile(SQLITE_FCNTL_FILE_POINTER, db.sqliteConnection) else {
+            throw JournalError.inputOutput
+        }
         self.file = file
-        var size: sqlite3_int64 = 0
-        try Self.check(file.pointee.pMethods.pointee.xFileSize(file, &size))
-        var header = [UInt8](repeating: 0, count: 100)
-        try Self.check(file.pointee.pMethods.pointee.xRead(file, &header, 100, 0))
+        let header = try file.read(100, at: 0)
         let stated = Int(header[16]) << 8 | Int(header[17])
         pageSize = stated == 1 ? 65536 : stated
         usable = pageSize - Int(header[20])
         guard pageSize >= 512, usable >= 480 else { throw JournalError.damaged }
-        pages = Int(size) / pageSize
+        pages = try file.size() / pageSize
+        self.areZerosDoubtful = areZerosDoubtful
     }
 
     /// - Parameters:
@@ -38,18 +38,16 @@ struct PageScrubber {
         let first = max(page, 2)
         let end = min(first + count, pages + 1)
         guard first < end else { return nil }
-        var bytes = [UInt8](repeating: 0, count: (end - first) * pageSize)
-        let offset = Int64(first - 1) * Int64(pageSize)
-        try Self.check(file.pointee.pMethods.pointee.xRead(file, &bytes, CInt(bytes.count), offset))
+        let offset = (first - 1) * pageSize
+        let bytes = try file.read((end - first) * pageSize, at: offset)
         let zeros = [UInt8](repeating: 0, count: pageSize)
         try bytes.withUnsafeBytes { bytes in
             for start in stride(from: 0, to: bytes.count, by: pageSize) {
                 let page = UnsafeRawBufferPointer(rebasing: bytes[start..<start + usable])
                 for range in Self.unused(in: page) {
-                    guard memcmp(page.baseAddress! + range.lowerBound, zeros, range.count) != 0 else { continue }
-                    try Self.check(
-                        file.pointee.pMethods.pointee.xWrite(
-                            file, zeros, CInt(range.count), offset + Int64(start + range.lowerBound)))
+                    let isZero = memcmp(page.baseAddress! + range.lowerBound, zeros, range.count) == 0
+                    guard !isZero || areZerosDoubtful else { continue }
+                    try file.write(zeros.prefix(range.count), at: offset + start + range.lowerBound)
                 }
             }
         }
@@ -57,27 +55,20 @@ struct PageScrubber {
     }
 
     /// Writes what was overwritten to the disk.
-    func sync() throws {
-        try Self.check(file.pointee.pMethods.pointee.xSync(file, SQLITE_SYNC_NORMAL))
-    }
+    func sync() throws { try file.sync() }
 
     /// The pages in the write-ahead log. See “WAL File Format” in the
     /// [database file format](https://www.sqlite.org/fileformat2.html).
     static func pagesInLog(_ db: Database) throws -> Set<Int> {
-        var file: UnsafeMutablePointer<sqlite3_file>?
-        sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file)
-        guard let file, let methods = file.pointee.pMethods else { return [] }
-        var size: sqlite3_int64 = 0
-        try check(methods.pointee.xFileSize(file, &size))
-        var header = [UInt8](repeating: 0, count: 32)
-        guard size > header.count else { return [] }
-        try check(methods.pointee.xRead(file, &header, CInt(header.count), 0))
+        guard let log = DatabaseFile(SQLITE_FCNTL_JOURNAL_POINTER, db.sqliteConnection) else { return [] }
+        let size = try log.size()
+        guard size > 32 else { return [] }
+        let header = try log.read(32, at: 0)
         func number(_ bytes: ArraySlice<UInt8>) -> Int { bytes.reduce(0) { $0 << 8 | Int($1) } }
-        let pageSize = Int64(number(header[8..<12]))
-        var frame = [UInt8](repeating: 0, count: 24)
+        let pageSize = number(header[8..<12])
         var pages: Set<Int> = []
-        for offset in stride(from: 32, to: size - 24 - pageSize + 1, by: Int(24 + pageSize)) {
-            try check(methods.pointee.xRead(file, &frame, CInt(frame.count), offset))
+        for offset in stride(from: 32, to: size - 24 - pageSize + 1, by: 24 + pageSize) {
+            let frame = try log.read(24, at: offset)
             // Frames with other salts are left from earlier use of the file.
             guard frame[8..<16] == header[16..<24] else { break }
             pages.insert(number(frame[0..<4]))
@@ -113,8 +104,50 @@ struct PageScrubber {
         }
         return ranges.filter { !$0.isEmpty }
     }
+}
 
-    private static func check(_ code: CInt) throws {
+/// A file that SQLite has open.
+struct DatabaseFile {
+    private let file: UnsafeMutablePointer<sqlite3_file>
+    private let methods: sqlite3_io_methods
+
+    /// - Parameter which: `SQLITE_FCNTL_FILE_POINTER`, or `SQLITE_FCNTL_JOURNAL_POINTER` for the write-ahead log.
+    /// - Returns: `nil` if it is not open.
+    init?(_ which: CInt, _ connection: SQLiteConnection?) {
+        var file: UnsafeMutablePointer<sqlite3_file>?
+        sqlite3_file_control(connection, "main", which, &file)
+        // A file that is not open has no methods.
+        guard let file, let methods = file.pointee.pMethods else { return nil }
+        self.file = file
+        self.methods = methods.pointee
+    }
+
+    func size() throws -> Int {
+        var size: sqlite3_int64 = 0
+        try check(methods.xFileSize(file, &size))
+        return Int(size)
+    }
+
+    func read(_ count: Int, at offset: Int) throws -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        try check(methods.xRead(file, &bytes, CInt(count), Int64(offset)))
+        return bytes
+    }
+
+    func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
+        try bytes.withUnsafeBytes { try check(methods.xWrite(file, $0.baseAddress, CInt($0.count), Int64(offset))) }
+    }
+
+    func sync() throws { try check(methods.xSync(file, SQLITE_SYNC_NORMAL)) }
+
+    /// The errno(3) of the last call that failed.
+    var lastError: CInt {
+        var error: CInt = 0
+        _ = methods.xFileControl(file, SQLITE_FCNTL_LAST_ERRNO, &error)
+        return error
+    }
+
+    private func check(_ code: CInt) throws {
         guard code == SQLITE_OK else { throw DatabaseError(resultCode: ResultCode(rawValue: code)) }
     }
 }

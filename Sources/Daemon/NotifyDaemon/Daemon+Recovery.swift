@@ -79,7 +79,7 @@ extension Daemon {
     /// The state that is needed before the first publish. Global ids and undecided events follow in batches.
     func restoration() throws(Refusal) -> Restoration {
         let clock = clock
-        storage.journal?.advance(to: clock.reading)
+        storage.journal.advance(to: clock.reading)
         var restoration = try restoredValues()
         try storage.read { journal in
             let quiet = try journal.quiet()

@@ -306,7 +306,7 @@ final class Daemon {
     func releaseMemory() {
         // Otherwise a late claim would not find them.
         if storage.isWritable { router.forgetGone() }
-        storage.journal?.releaseMemory()
+        storage.journal.releaseMemory()
         host.releaseMemory()
     }
 

@@ -135,6 +135,29 @@ struct DamageTests {
         }
     }
 
+    /// - Parameter isWrittenSince: whether another run has written the log after it was erased.
+    @Test(arguments: [false, true]) func aMissingIndexIsToldThoughTheLogWasErased(isWrittenSince: Bool) throws {
+        try withFolder { folder in
+            var journal = try Journal(directory: folder)
+            for id in 1...9 as ClosedRange<UInt64> {
+                let decision = StoredDecision(outcome: .shown, resolved: 1)
+                try journal.commit([.accepted(try sample(id)), .decided(EventID(id), decision)])
+            }
+            _ = try journal.forget(.all, after: .init(before: .all), upTo: EventID(5), limit: 100)
+            while try !journal.scrub() {}
+            journal.close()
+            if isWrittenSince {
+                journal = try Journal(directory: folder)
+                try journal.commit([.accepted(try sample(10))])
+                journal.close()
+            }
+            for name in try files(in: folder) where name.hasPrefix("index.db") { unlink("\(folder)/\(name)") }
+            let next = try Journal(directory: folder)
+            #expect(next.setAside?.reason == .missing && next.damagedRows == 0)
+            #expect(next.count == (isWrittenSince ? 1 : 0))
+        }
+    }
+
     /// What SQLite's log has not is in ours.
     @Test func ofATruncatedLogOfTheIndexNothingIsMissed() throws {
         try withFolder { folder in

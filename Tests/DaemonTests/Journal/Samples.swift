@@ -51,3 +51,24 @@ func copyOfJournal(in folder: String, to copy: String) throws {
         try FileManager.default.copyItem(atPath: "\(folder)/\(name)", toPath: "\(copy)/\(name)")
     }
 }
+
+extension Journal {
+    /// Opens a journal for reading only.
+    convenience init(readingIn directory: String) throws {
+        self.init(directory, Limits(), checkedWhenOpened: 0, Journal.now, DirectoryDisk(directory))
+        failure = .readOnly
+        try openForReading()
+    }
+
+    /// The number of unread events at or below a topic.
+    func unread(_ topic: TopicPrefix) throws(JournalError) -> Int {
+        var count = 0
+        var position: UnreadPosition? = UnreadPosition(before: topic)
+        while let start = position {
+            let portion = try unread(topic, after: start, limit: 2)
+            count += portion.count
+            position = portion.position
+        }
+        return count
+    }
+}

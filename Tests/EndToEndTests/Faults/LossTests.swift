@@ -116,6 +116,26 @@ struct LossTests {
         }
     }
 
+    /// `Forget` erases the log, so that nothing has what the index had.
+    @Test func anIndexThatIsMissingAfterACleanStopIsTold() async throws {
+        try await withFaultRig { rig in
+            let ids = [try await rig.send("/note/1"), try await rig.send("/note/2")]
+            try await rig.untilSettled()
+            _ = try await rig.call("Forget", ["/note/1", .uint64(0)])
+            await rig.daemon.stop()
+            try await shell("rm \"$0\"/index.db*", rig.state)
+            try await rig.daemon.start()
+            let word = await rig.daemon.errors.next(within: FaultRig.patience) {
+                $0.contains("The index of the journal was missing")
+            }
+            #expect(word != nil)
+            let rows = try await rig.call("Diagnose", []).arguments.first?.elements
+            #expect(rows?.first?.elements?.first?.string == "journal")
+            #expect(rows?.first?.elements?[1].string?.hasPrefix("its index was missing") == true)
+            #expect(try await rig.history().map(\.id).filter(ids.contains) == [])
+        }
+    }
+
     @Test func anUndecidedEventThatIsWrittenAgainIsNotTheValueOfItsTopicAgain() async throws {
         let configuration = faultDefaults + "[[route]]\ntopic = \"/value/{x}\"\nwindow = \"60s\"\nretain = true\n"
         try await withFaultRig(configuration) { rig in

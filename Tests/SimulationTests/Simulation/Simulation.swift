@@ -203,7 +203,7 @@ final class Simulation {
         daemon.server.ownerIs(server.name)
         daemon.start()
         guard !life.isOver else { return }
-        if let journal = daemon.storage.journal { witness.started(journal) }
+        witness.started(daemon.storage.journal)
         checkRestoredQuiet()
     }
 

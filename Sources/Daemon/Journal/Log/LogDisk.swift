@@ -203,7 +203,7 @@ extension JournalError {
             case ENOSPC, EDQUOT: .diskFull
             case EFBIG: .fileTooLarge
             case EROFS, EACCES, EPERM: .readOnly
-            case ENOENT, ENOTDIR: .gone("the state directory was deleted or moved while notifyd had it open")
+            case ENOENT, ENOTDIR: .gone
             case EMFILE, ENFILE, ENOMEM: .other("a file of the journal: \(String(cString: strerror(number)))")
             default: .inputOutput
             }

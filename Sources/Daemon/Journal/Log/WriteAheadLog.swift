@@ -50,6 +50,8 @@ package final class WriteAheadLog {
     private var isReady = false
 
     private var salt: UInt32 = 0
+    /// Whether there was no segment.
+    let isNew: Bool
     /// The highest number of a segment.
     private var number: UInt32 = 0
     /// The checksum of the last frame.
@@ -73,11 +75,13 @@ package final class WriteAheadLog {
         self.disk = disk
         self.segmentBytes = min(max(segmentBytes & ~7, 64), LogReader.largestSegment)
         count = min(max(segments, 1), Self.largestNumberOfFiles)
-        self.segments = []
+        var found: [Segment] = []
         for slot in 0..<Self.largestNumberOfFiles {
-            self.segments.append(Segment(file: try disk.open(Self.name(slot), .writing)))
+            found.append(Segment(file: try disk.open(Self.name(slot), .writing)))
         }
-        guard self.segments.allSatisfy({ $0.file == nil }) else { return }
+        self.segments = found
+        isNew = found.allSatisfy { $0.file == nil }
+        guard isNew else { return }
         // On a full disk the first frame finds out, or makes it.
         do throws(JournalError) { try make(0) } catch .diskFull {}
     }
@@ -187,7 +191,8 @@ package final class WriteAheadLog {
         }
         salt = reader.salt ?? disk.random()
         previous = reader.last?.checksum ?? 0
-        number = segments.map(\.number).max() ?? 0
+        // Only the first segment of a log has the number 1, also after `erase`.
+        number = max(segments.map(\.number).max() ?? 0, released > 0 ? 1 : 0)
         active = reader.newestSlot.flatMap { isEndBroken || segments[$0].isSealed || $0 >= count ? nil : $0 }
     }
 }
@@ -202,12 +207,6 @@ extension WriteAheadLog {
     ///   segment is sealed. The next frame has the sequence of the refused one, and counts in its place when both are
     ///   found.
     package func append(_ payload: [UInt8]) throws(JournalError) -> UInt64 {
-        try payload.withUnsafeBufferPointer { payload throws(JournalError) in
-            try append(UnsafeRawBufferPointer(payload))
-        }
-    }
-
-    package func append(_ payload: UnsafeRawBufferPointer) throws(JournalError) -> UInt64 {
         guard isReady else { throw .other("the log was not read before it was to be written") }
         guard payload.count <= Self.largestPayload else {
             throw .other(
@@ -223,10 +222,13 @@ extension WriteAheadLog {
         return try append(payload, to: segment(for: size))
     }
 
-    private func append(_ payload: UnsafeRawBufferPointer, to slot: Int) throws(JournalError) -> UInt64 {
+    private func append(_ payload: [UInt8], to slot: Int) throws(JournalError) -> UInt64 {
         let sequence = lastSequence &+ 1
-        let checksum = LogFrame.write(
-            payload, previous: previous, salt: salt, segment: segments[slot].number, sequence: sequence, to: &buffer)
+        let checksum = payload.withUnsafeBytes { payload in
+            LogFrame.write(
+                payload, previous: previous, salt: salt, segment: segments[slot].number, sequence: sequence,
+                to: &buffer)
+        }
         let size = buffer.count
         let start = segments[slot].end
         let isGrowing = start + size > segments[slot].filled

@@ -247,11 +247,9 @@ extension RouterInterface {
             send(reply, bytes: text.title.utf8.count + text.body.utf8.count)
         case .explain(let id): try explain(id, to: message.message)
         case .diagnose:
-            let storage = daemon.storage
             var problems = host.actions.problems
-            if !storage.degradation.isEmpty {
-                problems.insert(
-                    ("journal", "nothing is accepted, because \(storage.degradation)", storage.remedy), at: 0)
+            if let problem = daemon.storage.problem {
+                problems.insert(("journal", problem.state, problem.advice), at: 0)
             }
             let reply = bus.methodReturn(to: message.message)
             reply.appendContainer("a", "(sss)") { list in

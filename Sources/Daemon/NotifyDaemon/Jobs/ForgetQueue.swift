@@ -34,7 +34,6 @@ final class ForgetQueue: Job {
     private var deleted: [ForgetJob] = []
     private var calls = CallCounter()
     /// When a full disk was last tried again for one of them.
-    private var fullDiskRetry: Instant?
     /// The deletion that is tried, or that has failed.
     private var unconfirmedDeletion: (topic: TopicPrefix, last: EventID)?
 
@@ -84,7 +83,7 @@ final class ForgetQueue: Job {
         guard !isEmpty else { return nil }
         let storage = daemon.storage
         do throws(Refusal) {
-            guard storage.canDelete || retryFullDisk(in: daemon) else { throw .storageUnavailable(storage.degradation) }
+            guard storage.canDelete else { throw .storageUnavailable(storage.degradation) }
             // The end of an integrity check ends a turn.
             guard storage.canScrub else { return nil }
             if var job = takeNext() {
@@ -96,7 +95,7 @@ final class ForgetQueue: Job {
                 if writesWaitingOutcomes(in: daemon) { repeatDeleted() } else { answer(in: daemon) }
             }
         } catch {
-            if !retryFullDisk(in: daemon) { refuse(error, in: daemon) }
+            refuse(error, in: daemon)
         }
         return .zero
     }
@@ -147,19 +146,6 @@ final class ForgetQueue: Job {
         return .storageUnavailable("\(deleted) deleted, and perhaps not all: \(reason)")
     }
 
-    /// Tries a full disk again at once, for what makes room there, and not more than once a second.
-    ///
-    /// - Returns: whether the journal can be written.
-    private func retryFullDisk(in daemon: Daemon) -> Bool {
-        let now = daemon.host.now.instant
-        guard daemon.storage.isDiskFull, fullDiskRetry.map({ now - $0 >= Jobs.failurePause }) ?? true else {
-            return false
-        }
-        fullDiskRetry = now
-        daemon.jobs.retry.retry(daemon)
-        return daemon.storage.canDelete
-    }
-
     /// Called when the journal can be written again. A deletion that failed may be in the file all the same: then its
     /// events are dropped from memory too.
     func confirmDeletion(in daemon: Daemon) {
@@ -180,8 +166,7 @@ extension Daemon {
     func forget(
         _ topic: TopicPrefix, upTo last: EventID, by caller: String, for call: RetainedMessage
     ) throws(Refusal) {
-        // A full disk is tried again after the commit of this turn.
-        guard storage.canDelete || storage.isDiskFull else { throw .storageUnavailable(storage.degradation) }
+        guard storage.canDelete else { throw .storageUnavailable(storage.degradation) }
         try restoreBanners()
         // An event that has not come has no topic yet, so only all of them can be meant.
         let isAll = topic == .all && last == EventID(0)

@@ -145,7 +145,7 @@ final class Recovery: Job {
     /// The next global ids, so that duplicates are recognised.
     func globalIDs(in daemon: Daemon, atMost limit: Int) throws(Refusal) -> Restoration {
         guard let lastGlobalID else { return Restoration() }
-        daemon.storage.journal?.advance(to: daemon.clock.reading)
+        daemon.storage.journal.advance(to: daemon.clock.reading)
         var restoration = Restoration()
         restoration.origins = try daemon.storage.read { journal in
             try journal.named(after: lastGlobalID, limit: limit).map {

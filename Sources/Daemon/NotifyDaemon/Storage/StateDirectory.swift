@@ -22,10 +22,5 @@ struct StateDirectory {
         return obstacle
     }
 
-    func openJournal() throws(JournalError) -> Journal {
-        try Journal(directory: name, limits: limits, realtime: realtime, logDisk: logDisk)
-    }
-
-    /// Opens a journal that cannot be written, read-only.
-    func openJournalForReading() throws(JournalError) -> Journal { try Journal(readingIn: name, limits: limits) }
+    func openJournal() -> Journal { Journal(in: name, limits: limits, realtime: realtime, logDisk(name)) }
 }

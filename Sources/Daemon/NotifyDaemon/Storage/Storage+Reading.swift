@@ -4,7 +4,7 @@ import Routing
 /// Reads, with what is kept in memory until it can be written.
 extension Storage {
     /// The highest number of a change. Something may have changed if it is another one.
-    var newestChange: UInt64 { journal?.newestChange ?? 0 }
+    var newestChange: UInt64 { journal.newestChange }
 
     /// The id of the next event. It is at least the time, so that it is above all earlier ids even without a journal,
     /// and above all ids in the journal, in case the clock was set back.
@@ -20,7 +20,7 @@ extension Storage {
 
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (Journal) throws -> Result) throws(Refusal) -> Result {
-        guard let journal, journal.isReadable else { throw unreadable }
+        guard journal.isReadable else { throw unreadable }
         defer { if let error = journal.indexFailure { say(error) } }
         do {
             return try body(journal)

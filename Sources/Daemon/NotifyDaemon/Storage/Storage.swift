@@ -24,7 +24,16 @@ final class Storage {
     /// What is wrong with the journal; empty while all is well.
     private(set) var reason = ""
     /// What to do about it.
-    private(set) var remedy = ""
+    private var remedy = ""
+    /// What is wrong, and what to do, for `Diagnose`; `nil`: nothing.
+    var problem: (state: String, advice: String)? {
+        if !reason.isEmpty { return ("nothing is accepted, because \(degradation)", remedy) }
+        guard journal.setAside?.reason == .missing else { return nil }
+        return (
+            "its index was missing at the start; a new one has what the log still had",
+            "The rest is lost: put a backup back if you need it. A restart of notifyd ends this message."
+        )
+    }
     /// Called when that changes, also while the journal is read.
     var onDegradation: () -> Void = {}
 
@@ -35,7 +44,7 @@ final class Storage {
 
     let disk: StateDirectory
     private let logger: Logger
-    private(set) var journal: Journal?
+    let journal: Journal
     private let portion: Int
     private var pending: [Record] = []
     /// About the bytes of these.
@@ -48,7 +57,7 @@ final class Storage {
     private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
     /// Whether the last failure was that the disk is full.
-    private(set) var isDiskFull = false
+    private var isDiskFull = false
     private var loggedAside: Journal.SetAside?
     /// Whether damaged parts of the journal were logged: once a run, since each read counts a damaged row again.
     private var isDamageLogged = false
@@ -66,28 +75,27 @@ final class Storage {
         self.disk = disk
         self.portion = portion
         self.logger = logger
+        journal = disk.openJournal()
         do throws(JournalError) {
-            let journal = try disk.openJournal()
-            self.journal = journal
+            if let error = journal.failure { throw error }
             logSetAside()
             try journal.probe()
             if let error = journal.indexFailure { throw error }
         } catch {
-            if journal == nil { journal = try? disk.openJournalForReading() }
-            if journal?.indexFailure == nil { journal?.stopWriting() }
+            if journal.indexFailure == nil { journal.stopWriting() }
             say(error)
         }
     }
 
     /// Whether events can be deleted.
-    var canDelete: Bool { journal?.canDelete ?? false }
+    var canDelete: Bool { journal.canDelete }
     /// Whether outcomes can be written. Those in memory are written before later ones.
-    var isWritable: Bool { journal?.isOpen ?? false && backlog.isEmpty }
+    var isWritable: Bool { journal.isOpen && backlog.isEmpty }
     /// Whether events can be accepted.
-    var acceptsEvents: Bool { isWritable && journal?.acceptsEvents ?? false }
+    var acceptsEvents: Bool { isWritable && journal.acceptsEvents }
     /// Why no event can be accepted.
     var refusal: Refusal {
-        if let error = journal?.indexFailure { say(error) }
+        if let error = journal.indexFailure { say(error) }
         return .storageUnavailable(degradation)
     }
     /// Whether the records of this turn are enough for a transaction.
@@ -95,14 +103,12 @@ final class Storage {
     /// Whether this turn has as many records as a transaction may have.
     var isTurnLong: Bool { pending.count >= portion }
     /// Whether stored events can be read.
-    var isReadable: Bool { journal?.isReadable ?? false }
+    var isReadable: Bool { journal.isReadable }
     /// The random number of the journal; `nil` while there is none.
-    var seed: String? { journal?.seed }
-    var damagedRows: UInt64 { journal?.damagedRows ?? 0 }
+    var seed: String? { journal.seed }
+    var damagedRows: UInt64 { journal.damagedRows }
     /// As far as they are counted.
-    var storedEvents: Int { max(0, journal?.count ?? 0) }
-    /// What the log does; `nil` while there is no journal.
-    var logState: Journal.LogState? { journal?.logState }
+    var storedEvents: Int { max(0, journal.count) }
 
     // MARK: Writing
 
@@ -156,7 +162,7 @@ final class Storage {
         (pending, pendingBytes) = ([], 0)
         // The next turn is about as long, and an array that grows moves its records.
         pending.reserveCapacity(min(records.count, Self.reservedRecords))
-        guard let journal, isWritable else { return keepInMemory(records) }
+        guard isWritable else { return keepInMemory(records) }
         Failpoint.beforeCommit.hit()
         do throws(JournalError) {
             try journal.commit(records)
@@ -216,33 +222,27 @@ final class Storage {
     ) {
         retries += 1
         do throws(JournalError) {
-            if let journal {
-                // Not all that puts other files in their place is told by inotify, such as a mount.
-                if !journal.isInPlace { abandon(journal) }
-                if !journal.isOpen, try journal.reopen() { isReconcileDue = true }
-            } else {
-                journal = try disk.openJournal()
-                isReconcileDue = true
-            }
+            // Not all that puts other files in their place is told by inotify, such as a mount.
+            if !journal.isInPlace { abandon() }
+            if journal.needsReopening, try journal.reopen() { isReconcileDue = true }
             logSetAside()
             // Old events are deleted first, to make room.
             if isDiskFull { _ = try? expireStep(at: clock) }
-            try journal?.probe()
+            try journal.probe()
             if isReconcileDue {
                 try reconcile(kept(), as: event, areAll: areAll, at: clock)
                 isReconcileDue = false
             }
             logLoss()
             try commitBacklog()
-            if let error = journal?.indexFailure { throw error }
+            if let error = journal.indexFailure { throw error }
             guard !reason.isEmpty else { return }
             reason = ""
             isDiskFull = false
             logger.record(.journalRecovered)
             onDegradation()
         } catch {
-            if journal == nil { journal = try? disk.openJournalForReading() }
-            if journal?.indexFailure == nil { journal?.stopWriting() }
+            if journal.indexFailure == nil { journal.stopWriting() }
             say(error)
         }
     }
@@ -252,7 +252,7 @@ final class Storage {
     private func commitBacklog() throws(JournalError) {
         while !backlog.isEmpty {
             let (records, transactions) = backlog.oldest(upTo: min(Self.keptAtOnce, portion))
-            try journal?.commit(records)
+            try journal.commit(records)
             backlog.removeOldest(transactions)
         }
     }
@@ -262,16 +262,14 @@ final class Storage {
         _ kept: (undecided: [EventID], snoozed: [EventID]), as event: (EventID) -> StoredEvent?, areAll: Bool,
         at clock: WallClock
     ) throws(JournalError) {
-        guard let journal, areAll || !kept.undecided.isEmpty else { return }
+        guard areAll || !kept.undecided.isEmpty else { return }
         let stored = Set(try journal.undecidedIDs())
-        try rewrite((kept.undecided + kept.snoozed).filter { !stored.contains($0) }, as: event, in: journal)
-        if areAll { try settle(stored.subtracting(kept.undecided), in: journal, at: clock) }
+        try rewrite((kept.undecided + kept.snoozed).filter { !stored.contains($0) }, as: event)
+        if areAll { try settle(stored.subtracting(kept.undecided), at: clock) }
     }
 
     /// Rewrites events that the file has lost.
-    private func rewrite(
-        _ missing: [EventID], as event: (EventID) -> StoredEvent?, in journal: Journal
-    ) throws(JournalError) {
+    private func rewrite(_ missing: [EventID], as event: (EventID) -> StoredEvent?) throws(JournalError) {
         var entries: [Record] = []
         var bytes = 0
         for id in missing {
@@ -292,9 +290,7 @@ final class Storage {
 
     /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no
     /// banner may appear for them again. Their outcomes are lost, and they count as read.
-    private func settle(
-        _ undecided: Set<EventID>, in journal: Journal, at clock: WallClock
-    ) throws(JournalError) {
+    private func settle(_ undecided: Set<EventID>, at clock: WallClock) throws(JournalError) {
         let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
         decision.isRead = true
@@ -307,7 +303,7 @@ final class Storage {
 
     /// Logs once per file that it is not used.
     private func logSetAside() {
-        guard let aside = journal?.setAside, aside != loggedAside else { return }
+        guard let aside = journal.setAside, aside != loggedAside else { return }
         loggedAside = aside
         let message: MessageID =
             switch aside.reason {
@@ -322,12 +318,12 @@ final class Storage {
     /// theirs, the journal begins afresh with what is in memory: at the next retry, because whoever deletes them is not
     /// done yet.
     func namesChanged() {
-        guard let journal, journal.isReadable, !journal.isInPlace else { return }
-        abandon(journal)
-        say(.gone("its files were deleted, moved or replaced while notifyd had them open"))
+        guard journal.isReadable, !journal.isInPlace else { return }
+        abandon()
+        say(.gone)
     }
 
-    private func abandon(_ journal: Journal) {
+    private func abandon() {
         isLost = true
         journal.abandon()
     }
@@ -356,7 +352,7 @@ final class Storage {
             isDamageLogged = true
             logger.record(.journalEntriesDamaged, ["directory": "\(disk.name)"])
         }
-        do throws(JournalError) { return try journal?.work() } catch {
+        do throws(JournalError) { return try journal.work() } catch {
             say(error)
             return nil
         }
@@ -367,7 +363,7 @@ final class Storage {
     /// - Returns: whether there are more.
     func expire(at clock: WallClock) -> Bool {
         // On a full disk it is part of each retry.
-        guard let journal, journal.isOpen, degradation.isEmpty else { return false }
+        guard journal.isOpen, degradation.isEmpty else { return false }
         journal.advance(to: clock.reading)
         guard sinceExpiry >= Self.expiryInterval || journal.isRetentionDue else { return false }
         do throws(JournalError) {
@@ -380,7 +376,6 @@ final class Storage {
     }
 
     private func expireStep(at clock: WallClock) throws(JournalError) -> Bool {
-        guard let journal else { return false }
         journal.advance(to: clock.reading)
         return try !journal.expire(olderThan: retention.age, keeping: retention.events, step: 200).isOver
     }
@@ -399,7 +394,7 @@ final class Storage {
     }
 
     /// Whether the journal can be scrubbed now.
-    var canScrub: Bool { journal?.canScrub ?? false }
+    var canScrub: Bool { journal.canScrub }
 
     /// Overwrites what is left of deleted events in a portion of the file.
     ///
@@ -410,12 +405,14 @@ final class Storage {
 
     /// - Throws: `Refusal.storageUnavailable`; the journal is then opened again at the next retry.
     private func write<Result>(_ body: (Journal) throws(JournalError) -> Result) throws(Refusal) -> Result {
-        guard let journal, journal.canDelete else { throw .storageUnavailable(degradation) }
+        guard journal.canDelete else { throw .storageUnavailable(degradation) }
         do throws(JournalError) {
             return try body(journal)
         } catch {
             say(error)
-            throw .storageUnavailable(degradation)
+            guard error == .diskFull else { throw .storageUnavailable(degradation) }
+            throw .storageUnavailable(
+                "the disk is full, and a deletion needs room before it makes some: free 1 MiB for \(disk.name)")
         }
     }
 
@@ -423,7 +420,7 @@ final class Storage {
     ///
     /// - Returns: the file, or `nil` if no check is needed.
     func beginIntegrityCheck() -> String? {
-        guard let journal, journal.isOpen, !journal.isChecked else { return nil }
+        guard journal.isOpen, !journal.isChecked else { return nil }
         do throws(JournalError) {
             return try journal.beginIntegrityCheck()
         } catch {
@@ -435,7 +432,7 @@ final class Storage {
     /// A damaged file is closed, and repaired or set aside at the next retry.
     func endIntegrityCheck(_ result: IntegrityCheck) {
         do throws(JournalError) {
-            try journal?.endIntegrityCheck(result)
+            try journal.endIntegrityCheck(result)
         } catch {
             say(error)
         }
@@ -444,6 +441,6 @@ final class Storage {
     /// Commits pending entries and closes the journal.
     func close() {
         _ = commit()
-        journal?.close()
+        journal.close()
     }
 }
