@@ -64,7 +64,7 @@ public final class Journal {
     public internal(set) var indexFailure: JournalError?
     /// Whether a sync of the index or of its write-ahead log has failed. The kernel may take for written what it could
     /// not write, and would not report that a second time: nothing is written to the index until `reopen`, which reads
-    /// the write-ahead log anew and writes it once more.
+    /// the write-ahead log again and writes it once more.
     var isUnsynced = false
     /// The waiting frames that an open transaction of the index has, for reading; `nil`: none is open.
     var unwrittenFrames: Int?
