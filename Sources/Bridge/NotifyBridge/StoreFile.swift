@@ -130,7 +130,8 @@ public struct StoreError: Error, Equatable, CustomStringConvertible {
 }
 
 /// A connection to an SQLite file. It is not GRDB, as in notifyd, because that needs Foundation: a small static program
-/// for release that writes and reads one row has a resident set of 13.2 MiB with GRDB, and of 5.9 MiB with SQLite alone.
+/// for release that writes and reads one row has a resident set of 13.2 MiB with GRDB, and of 5.9 MiB with SQLite
+/// alone.
 ///
 /// Errors hold the messages of SQLite and never the values of a statement.
 /// [SQLite](https://sqlite.org/c3ref/intro.html)

@@ -3,8 +3,8 @@ import NotifyText
 
 /// Reads one TOML table strictly: keys are read by name and type, and any key left over is a mistake.
 ///
-/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. A key that was not read counts
-/// as unknown.
+/// A wrong value is noted as a mistake and read as `nil`, so that all mistakes are found. A key that was not read
+/// counts as unknown.
 public struct TableReader {
     /// The most bytes of a text.
     package static let maximumText = 8 * 1024
@@ -31,8 +31,8 @@ public struct TableReader {
     /// Whether the key is there, whatever its value.
     public func has(_ key: String) -> Bool { table[key] != nil }
 
-    /// Whether the syntax of the file is right. Otherwise a key that is missing may be in what could not be read, so its
-    /// absence is not reported.
+    /// Whether the syntax of the file is right. Otherwise a key that is missing may be in what could not be read, so
+    /// its absence is not reported.
     public var isWhole: Bool { source.isWhole }
 
     package func isEmptyList(_ key: String) -> Bool { table[key]?.node.array?.isEmpty == true }

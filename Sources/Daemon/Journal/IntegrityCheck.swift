@@ -84,8 +84,8 @@ extension Journal {
         isChecked = true
     }
 
-    /// Ends a check, or cancels it: its result has no effect then, and another may begin. The number of events comes from
-    /// the result, or is counted.
+    /// Ends a check, or cancels it: its result has no effect then, and another may begin. The number of events comes
+    /// from the result, or is counted.
     func resumeCheckpointing(_ result: IntegrityCheck) throws(JournalError) {
         isCheckpointingPaused = false
         if case .sound(let events) = result {

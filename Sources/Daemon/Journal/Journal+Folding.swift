@@ -9,8 +9,8 @@ extension Journal {
     static let foldedAtOnce = 256
     /// Records of a portion in idle time, which takes some 0.4 ms: a third of that is the transaction's own.
     static let foldedInIdleTime = 64
-    /// Records of a portion where the disk is small or full: a transaction takes little then, and so does the write-ahead
-    /// log of SQLite.
+    /// Records of a portion where the disk is small or full: a transaction takes little then, and so does the
+    /// write-ahead log of SQLite.
     private static let foldedInLittleRoom = 16
     /// A portion has at most as many bytes for each of its records: it is smaller where events are large.
     private static let foldedBytes = 2 << 10

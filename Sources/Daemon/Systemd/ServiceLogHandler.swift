@@ -4,11 +4,11 @@ public import Logging
 import NotifyText
 
 /// Writes log records to the systemd journal with their metadata as fields, so that
-/// `journalctl --user -t notifyd NOTIFYD_TOPIC=/post/27` finds what became of a post: sd_journal_sendv(3). A metadata key
-/// `event.id` becomes the field `NOTIFYD_EVENT_ID`, and `message.id` becomes `MESSAGE_ID`.
+/// `journalctl --user -t notifyd NOTIFYD_TOPIC=/post/27` finds what became of a post: sd_journal_sendv(3). A metadata
+/// key `event.id` becomes the field `NOTIFYD_EVENT_ID`, and `message.id` becomes `MESSAGE_ID`.
 ///
-/// Where standard error is not connected to the journal, they are written there, one line each. On a pipe, a line begins
-/// with a priority such as `<4>`; sd-daemon(3).
+/// Where standard error is not connected to the journal, they are written there, one line each. On a pipe, a line
+/// begins with a priority such as `<4>`; sd-daemon(3).
 public struct ServiceLogHandler: LogHandler {
     private enum Destination {
         case journal, pipe, other

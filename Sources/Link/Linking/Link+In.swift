@@ -148,8 +148,8 @@ extension Link {
 
     // MARK: A stream
 
-    /// Begins to listen to a stream above a number: what comes now, if this device is new; otherwise the whole stream of
-    /// the other one. Rule 6.
+    /// Begins to listen to a stream above a number: what comes now, if this device is new; otherwise the whole stream
+    /// of the other one. Rule 6.
     mutating func begin(_ device: Device, at number: UInt64) {
         peers[device]!.record.start = number
         peers[device]!.record.taken = number

@@ -116,8 +116,8 @@ final class ServerLink: @unchecked Sendable {
         change.yield()
     }
 
-    /// A name has another owner. With a monitor only its signal counts, because it is in order with everything else that
-    /// the monitor sees.
+    /// A name has another owner. With a monitor only its signal counts, because it is in order with everything else
+    /// that the monitor sees.
     private func noteOwner(_ message: Message, byMonitor: Bool) {
         guard message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3,
             let name = message.arguments[0].string, let owner = message.arguments[2].string

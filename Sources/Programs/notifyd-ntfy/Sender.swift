@@ -133,8 +133,8 @@ actor Sender {
         try await writeUnsaved()
     }
 
-    /// Waits for a full disk: after a crash, a message whose record was not written would be sent twice. The status says
-    /// so.
+    /// Waits for a full disk: after a crash, a message whose record was not written would be sent twice. The status
+    /// says so.
     private func writeUnsaved() async throws {
         while !unsaved.isEmpty {
             let changes = unsaved

@@ -259,8 +259,8 @@ extension PushBridge {
 struct PushRefusal: Error {
     /// For people; it quotes nothing of the message.
     let reason: String
-    /// The text that the dead letter keeps: empty if the message cannot be decrypted, since anybody who knows the address
-    /// can send such messages.
+    /// The text that the dead letter keeps: empty if the message cannot be decrypted, since anybody who knows the
+    /// address can send such messages.
     let content: [UInt8]
 
     init(_ reason: String, _ content: [UInt8] = []) { (self.reason, self.content) = (reason, content) }

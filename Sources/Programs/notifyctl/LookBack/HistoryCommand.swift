@@ -138,8 +138,8 @@ struct HistoryReader {
         return isUnread ? try await unseen(page) : page
     }
 
-    /// The unread events of a page. Muted and expired ones keep their outcome when they are read, so the daemon is asked
-    /// about each.
+    /// The unread events of a page. Muted and expired ones keep their outcome when they are read, so the daemon is
+    /// asked about each.
     private func unseen(_ page: [RecordedEvent]) async throws(NotifyError) -> [RecordedEvent] {
         let unread = page.filter(\.isUnread)
         let doubtful = unread.filter { $0.outcome == .muted || $0.outcome == .expired }.map(\.event.id)

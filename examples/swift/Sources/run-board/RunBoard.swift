@@ -16,8 +16,8 @@ struct RunBoard {
         // What was published before is on nobody's board any more.
         let present = try await client.snapshot(run).cursor
 
-        // From here on notifyd claims in our name what is published for the run. Should it restart, the library opens the
-        // screen again; should this program die, banners appear again.
+        // From here on notifyd claims in our name what is published for the run. Should it restart, the library opens
+        // the screen again; should this program die, banners appear again.
         try await client.withScreen(run) { _ in
             try await withThrowingTaskGroup { group in
                 group.addTask { try await showMates(of: run, client) }
