@@ -139,7 +139,7 @@ struct BrowserHostTests {
             browser.show(StandInBrowser.tab(1, "https://example.org/posts/28"))
             try await until(rig, ["/article/28": .focused])
             let report = await browser.reports.next(within: .seconds(30)) { $0["mistake"] != nil }
-            #expect(report?["mistake"]?.string?.contains("'state' is \"hidden\"") == true)
+            #expect(report?["mistake"]?.string?.contains("it is \"hidden\"") == true)
             #expect(
                 await browser.host.lines(of: 2).next(within: .seconds(30)) { $0.contains("browser.toml:") } != nil)
             unlink(folder.path + "/notifyd/browser.toml")
@@ -166,7 +166,7 @@ struct BrowserHostTests {
         (Array(#"{"version":1}"#.utf8), "has no list 'tabs'"),
         (Array(#"{"version":1,"tabs":[{"id":1}]}"#.utf8), "a tab has a number 'id'"),
         (Array(repeating: UInt8(ascii: "["), count: 65_000), "levels are nested"),
-        (Array(repeating: UInt8(ascii: " "), count: 65_537), "a message has 65537 bytes"),
+        (Array(repeating: UInt8(ascii: " "), count: 65_537), "this one has 65537"),
     ]
 
     @Test(arguments: misunderstood)
