@@ -28,6 +28,7 @@ final class StandInManager: Sendable {
             }
             state.withLock { $0.calls.append("\(member) \(unit)") }
             call.reply([.objectPath("\(Self.root)/job/1")])
+            guard member != "ResetFailedUnit" else { return }
             Task {
                 switch (member, unit) {
                 case ("StopUnit", "notifyd.service"): await device.daemon.stop()
