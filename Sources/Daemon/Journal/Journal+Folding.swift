@@ -16,7 +16,7 @@ extension Journal {
     private static let foldedBytes = 2 << 10
     /// How long records wait, in microseconds: mostly an event is decided by then, and its row is written once.
     static let foldedAfter: Int64 = 1_000_000
-    /// Pages in the write-ahead log of SQLite from which on there is a checkpoint, whoever waits, and when nobody does.
+    /// At so many pages in the write-ahead log of SQLite a checkpoint is made: even while calls wait, and in idle time.
     private static let checkpointedAtOnce = 1000
     private static let checkpointedInIdleTime = 250
 

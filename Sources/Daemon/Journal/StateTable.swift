@@ -85,8 +85,8 @@ struct StateTable {
         let range = kind.range
         try db.execute(
             sql:
-                "DELETE FROM state WHERE key IN (SELECT key FROM state WHERE key >= ? AND key "
-                + "< ? ORDER BY key LIMIT ?)",
+                "DELETE FROM state WHERE key IN "
+                + "(SELECT key FROM state WHERE key >= ? AND key < ? ORDER BY key LIMIT ?)",
             arguments: [range.first, range.end, count])
         return db.changesCount
     }

@@ -50,7 +50,7 @@ package final class WriteAheadLog {
     private var isReady = false
 
     private var salt: UInt32 = 0
-    /// Whether there was no segment.
+    /// Whether the directory had no segment when the log was opened.
     let isNew: Bool
     /// The highest number of a segment.
     private var number: UInt32 = 0
@@ -119,8 +119,9 @@ package final class WriteAheadLog {
         }
         try disk.syncDirectory()
         let reader = try LogReader(files)
-        // Nobody knows whether the last frame was synced by who wrote it. One that this process refused is left out,
-        // and the next frame gets its sequence; any other is written and synced once more, elsewhere if need be.
+        // The process that wrote the last frame may have ended before its sync. A frame that this process refused is
+        // left out, and the next one gets its sequence; any other is written and synced once more, elsewhere if need
+        // be.
         let doubtful = reader.last.flatMap { $0.sequence > applied ? $0 : nil }
         let isRefused = doubtful.map { $0.sequence > known ?? .max } ?? false
         if isRefused, let slot = reader.newestSlot { segments[slot].isSealed = true }
