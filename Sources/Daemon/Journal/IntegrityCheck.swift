@@ -91,7 +91,7 @@ extension Journal {
         if case .sound(let events) = result {
             count += events - countAtCheck
         } else {
-            count = try readIndex { db in try Self.countOfEvents(db) } + pending.arrivalCount
+            count = try readIndex { db in try Self.countOfEvents(db) } + pending.unindexedCount
         }
     }
 }

@@ -5,20 +5,24 @@ import Routing
 
 /// Folding: the records of waiting frames go into the index, one portion, which is one transaction, at a time.
 extension Journal {
-    /// Records of a portion at full load. A read and a start, which wait for all of them, use a multiple.
-    static let foldedAtOnce = 256
+    /// Records of a portion between two turns at full load: calls wait for it.
+    static let portionUnderLoad = 256
+    /// Records of a portion while a read waits for all of them.
+    private static let portionForRead = 1024
+    /// Records of a portion at the start, when nobody can call yet.
+    static let portionAtStart = 2048
     /// Records of a portion in idle time, which takes some 0.4 ms: a third of that is the transaction's own.
-    static let foldedInIdleTime = 64
+    static let portionInIdleTime = 64
     /// Records of a portion where the disk is small or full: a transaction takes little then, and so does the
     /// write-ahead log of SQLite.
-    private static let foldedInLittleRoom = 16
+    private static let portionOnSmallDisk = 16
     /// A portion has at most as many bytes for each of its records: it is smaller where events are large.
-    private static let foldedBytes = 2 << 10
+    private static let bytesPerRecord = 2 << 10
     /// How long records wait, in microseconds: mostly an event is decided by then, and its row is written once.
-    static let foldedAfter: Int64 = 1_000_000
+    static let foldDelay: Int64 = 1_000_000
     /// At so many pages in the write-ahead log of SQLite a checkpoint is made: even while calls wait, and in idle time.
-    private static let checkpointedAtOnce = 1000
-    private static let checkpointedInIdleTime = 250
+    private static let checkpointPages = 1000
+    private static let idleCheckpointPages = 250
 
     /// Does a portion of the work that nobody waits for: filling the index, and making room in the log.
     ///
@@ -26,23 +30,23 @@ extension Journal {
     public func work() throws(JournalError) -> Duration? {
         guard isOpen, indexFailure == nil else { return nil }
         if isFoldDue {
-            try foldPortion(Self.foldedInIdleTime)
+            try foldPortion(Self.portionInIdleTime)
         } else if log?.prepare() == true {
             return .zero
         }
         guard let oldest = pending.frames.first else {
-            try checkpointIfDue(atPages: Self.checkpointedInIdleTime)
+            try checkpointIfDue(atPages: Self.idleCheckpointPages)
             keepRoomForDeletion()
             return nil
         }
-        return isFoldDue ? .zero : .microseconds(max(1, Self.foldedAfter - abs(realtime() - oldest.written)))
+        return isFoldDue ? .zero : .microseconds(max(1, Self.foldDelay - abs(realtime() - oldest.written)))
     }
 
     var isPendingLarge: Bool { pending.isLarge(inSegmentsOf: log?.segmentBytes ?? .max) }
 
     private var isFoldDue: Bool {
         guard let oldest = pending.frames.first else { return false }
-        return isPendingLarge || abs(realtime() - oldest.written) >= Self.foldedAfter
+        return isPendingLarge || abs(realtime() - oldest.written) >= Self.foldDelay
     }
 
     /// Writes everything that waits to the index.
@@ -50,7 +54,7 @@ extension Journal {
     /// - Parameter leavingRoom: whether the disk must keep space for deletions. A deletion itself may use it.
     func fold(leavingRoom: Bool = true) throws(JournalError) {
         while !pending.isEmpty {
-            let limit = indexFailure == nil ? Self.foldedAtOnce * 4 : Self.foldedInLittleRoom
+            let limit = indexFailure == nil ? Self.portionForRead : Self.portionOnSmallDisk
             try foldPortion(limit, leavingRoom: leavingRoom)
         }
     }
@@ -68,7 +72,7 @@ extension Journal {
             indexFailure = .diskFull
             throw .diskFull
         }
-        let limit = isSmallDisk ? min(limit, Self.foldedInLittleRoom) : limit
+        let limit = isSmallDisk ? min(limit, Self.portionOnSmallDisk) : limit
         var batch = FoldBatch(tombstones: tombstoneCount, globalIDs: globalIDs)
         do throws(JournalError) {
             try write { db in
@@ -78,7 +82,7 @@ extension Journal {
                     batch.frames += 1
                     records += frame.records.count
                     bytes += frame.bytes
-                    if records >= limit || bytes >= limit * Self.foldedBytes { break }
+                    if records >= limit || bytes >= limit * Self.bytesPerRecord { break }
                 }
                 try batch.flush(db)
                 let sequence = self.pending.frames[batch.frames - 1].sequence
@@ -88,15 +92,15 @@ extension Journal {
             indexFailure = error
             guard error == .diskFull else { throw error }
             // The write-ahead log of SQLite takes less once it is empty, and a small portion needs less.
-            guard limit > Self.foldedInLittleRoom || !leavingRoom && log?.releaseSpare() == true else { throw error }
+            guard limit > Self.portionOnSmallDisk || !leavingRoom && log?.releaseSpare() == true else { throw error }
             try checkpoint()
-            return try foldPortion(Self.foldedInLittleRoom, leavingRoom: leavingRoom)
+            return try foldPortion(Self.portionOnSmallDisk, leavingRoom: leavingRoom)
         }
         indexFailure = nil
         (tombstoneCount, globalIDs) = (batch.tombstones, batch.globalIDs)
         batch.succeeded(through: pending.lastSequence)
         pending.removeFirst(batch.frames)
-        try checkpointIfDue(atPages: isSmallDisk ? Self.foldedInLittleRoom : Self.checkpointedAtOnce)
+        try checkpointIfDue(atPages: isSmallDisk ? Self.portionOnSmallDisk : Self.checkpointPages)
     }
 
     /// Whether the index leaves space on the disk for deletions, or has enough in itself.
@@ -178,9 +182,9 @@ extension Journal {
         switch entry.record {
         case .accepted(let event):
             if event.retained { try clearValue(of: event.topic, in: &batch, db) }
-            batch.insert(event, pending.arrival(event.id), number: entry.number)
+            batch.insert(event, pending.event(event.id), number: entry.number)
         case .decided(let id, let decision):
-            guard !batch.hasOutcome(of: id, pending.arrival(id), as: sequence) else { return }
+            guard !batch.hasOutcome(of: id, pending.event(id), as: sequence) else { return }
             let isThere = try batch.change(id, db) { state in
                 state.event.decision = decision
                 state.decided = entry.number ?? state.decided
@@ -197,7 +201,7 @@ extension Journal {
                 if !isThere, state.claims.count < Self.claimsOfOneEvent { state.claims.append(claim) }
             }
         case .named(let claimant, let program, let id):
-            let hasOutcome = batch.hasOutcome(of: id, pending.arrival(id), as: sequence)
+            let hasOutcome = batch.hasOutcome(of: id, pending.event(id), as: sequence)
             try batch.change(id, db) { state in
                 if !hasOutcome, state.event.decision?.claimant == claimant { state.event.decision?.program = program }
                 for index in state.claims.indices where state.claims[index].claimant == claimant {
@@ -292,7 +296,7 @@ struct FoldBatch {
     /// Where they are in `states`.
     private var places: [EventID: Int] = [:]
     /// Inserted events whose outcome may come from a later frame than those of the portion.
-    private var arrivals: [Pending.Arrival] = []
+    private var waiting: [Pending.AcceptedEvent] = []
     private var inserted: Set<EventID> = []
     private var writer = RecordWriter()
     /// The frames that are applied.
@@ -306,12 +310,12 @@ struct FoldBatch {
     }
 
     /// An event with its present outcome, whose record may be in a later frame.
-    mutating func insert(_ event: StoredEvent, _ arrival: Pending.Arrival?, number: Int64?) {
+    mutating func insert(_ event: StoredEvent, _ waiting: Pending.AcceptedEvent?, number: Int64?) {
         var state = EventState(event: event, number: number, isValue: event.retained)
-        if let arrival {
-            state.event.decision = arrival.event.decision
-            state.decided = arrival.decided
-            arrivals.append(arrival)
+        if let waiting {
+            state.event.decision = waiting.event.decision
+            state.decided = waiting.decided
+            self.waiting.append(waiting)
             inserted.insert(event.id)
         }
         // An undecided event may be written again after a failure.
@@ -319,8 +323,8 @@ struct FoldBatch {
     }
 
     /// Whether the index has the outcome that a frame tells, or a later one.
-    func hasOutcome(of id: EventID, _ arrival: Pending.Arrival?, as sequence: UInt64) -> Bool {
-        inserted.contains(id) || arrival?.indexedThrough.map { $0 >= sequence } ?? false
+    func hasOutcome(of id: EventID, _ waiting: Pending.AcceptedEvent?, as sequence: UInt64) -> Bool {
+        inserted.contains(id) || waiting?.indexedThrough.map { $0 >= sequence } ?? false
     }
 
     /// Changes an event, if there is one: it may have been deleted.
@@ -359,6 +363,6 @@ struct FoldBatch {
 
     /// The portion is written, and the frames after it up to this one were looked at.
     func succeeded(through sequence: UInt64) {
-        for arrival in arrivals { arrival.indexedThrough = sequence }
+        for event in waiting { event.indexedThrough = sequence }
     }
 }

@@ -26,14 +26,14 @@ extension Journal {
         if pending.isEmpty, isForgetWaiting {
             isForgetWaiting = false
             forgetPass += 1
-        } else if pending.hasArrivals(upTo: last) {
+        } else if pending.hasUnindexedEvents(upTo: last) {
             isForgetWaiting = true
         }
         // What waited is looked at from the beginning.
         var start = position.pass ?? forgetPass == forgetPass ? position : UnreadPosition(before: topic)
         start.pass = forgetPass
         var found = try forgettable(topic, after: start, upTo: last, limit: limit)
-        if found.position == nil, pending.hasArrivals(upTo: last) {
+        if found.position == nil, pending.hasUnindexedEvents(upTo: last) {
             if found.ids.isEmpty { try fold(leavingRoom: false) }
             found.position = UnreadPosition(before: topic)
         }
@@ -51,7 +51,7 @@ extension Journal {
         }
         count -= found.ids.count
         retention.isDirty = true
-        for id in found.ids { pending.deleted(EventID(UInt64(bitPattern: id))) }
+        for id in found.ids { pending.eventDeleted(EventID(UInt64(bitPattern: id))) }
         return (found.ids.map { EventID(UInt64(bitPattern: $0)) }, found.position)
     }
 

@@ -204,8 +204,8 @@ extension Journal {
             }
         }
         pending.append(Pending.Frame(sequence: sequence, records: records, bytes: payload.count, written: 0))
-        if pending.count >= Self.foldedAtOnce * 8, indexFailure == nil, !isReadOnly {
-            try? foldPortion(Self.foldedAtOnce * 8)
+        if pending.count >= Self.portionAtStart, indexFailure == nil, !isReadOnly {
+            try? foldPortion(Self.portionAtStart)
         }
     }
 

@@ -107,7 +107,7 @@ extension Journal {
 
     /// One event; `nil` if it was never accepted or was deleted.
     public func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
-        if let arrival = pending.arrival(id) { return arrival.event }
+        if let waiting = pending.event(id) { return waiting.event }
         return try state(id)?.event
     }
 
@@ -116,7 +116,7 @@ extension Journal {
 
     /// Whether an event has a read mark of its own.
     public func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool {
-        if let arrival = pending.arrival(id), arrival.indexedThrough == nil { return arrival.isMarkedRead }
+        if let waiting = pending.event(id), waiting.indexedThrough == nil { return waiting.isMarkedRead }
         return try state(id)?.isMarkedRead ?? false
     }
 
@@ -125,7 +125,7 @@ extension Journal {
         func body(_ db: Database) throws -> EventState? {
             try self.next(self.rows(db, "SELECT * FROM event WHERE id = ?", [Self.bound(id)])) { try EventState($0) }
         }
-        let isUpToDate = !pending.isChanged(id) && pending.arrival(id) == nil
+        let isUpToDate = !pending.isChanged(id) && pending.event(id) == nil
         return try isUpToDate ? readIndex(body) : read(body)
     }
 
@@ -145,7 +145,7 @@ extension Journal {
 
     /// Whether an event with this id exists, damaged or not.
     public func holds(_ id: EventID) throws(JournalError) -> Bool {
-        if pending.arrival(id) != nil { return true }
+        if pending.event(id) != nil { return true }
         return try isIndexed(id)
     }
 

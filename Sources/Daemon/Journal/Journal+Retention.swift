@@ -67,8 +67,8 @@ extension Journal {
         let isDue = isRetentionDue
         if isDue || self.count > count || newest > 0 || indexFailure != nil {
             // The index must have everything first. To fill it at once would hold calls up.
-            if indexFailure == nil, pending.count > Self.foldedInIdleTime {
-                try foldPortion(Self.foldedInIdleTime)
+            if indexFailure == nil, pending.count > Self.portionInIdleTime {
+                try foldPortion(Self.portionInIdleTime)
                 return (0, false)
             }
             // What does not fit into the index may do so when old events are gone.
@@ -148,7 +148,7 @@ extension Journal {
         try write { db in
             let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM event")) ?? 0
             // Those that wait are counted when they come.
-            let events = self.count - self.pending.arrivalCount
+            let events = self.count - self.pending.unindexedCount
             try StateTable(db: db).put(
                 .retention(retention.clock.state, retention.marks.marks, events: Int64(events), last: last))
         }

@@ -15,7 +15,7 @@ extension Journal {
         count += turn.accepted
         retention.accepted(turn.lastAccepted)
         // At full load nobody is idle. If it fails, `indexFailure` says why.
-        while indexFailure == nil, isPendingLarge, (try? foldPortion(Self.foldedAtOnce)) != nil {}
+        while indexFailure == nil, isPendingLarge, (try? foldPortion(Self.portionUnderLoad)) != nil {}
     }
 
     /// The records of a turn, with what later ones of the same turn need to know.

@@ -1,7 +1,7 @@
 import DequeModule
 import Routing
 
-/// What the log has and the index has not: frames of records, and what they say of events.
+/// What the log has and the index does not: frames of records, and the events that they change.
 ///
 /// Reads that concern a single event are answered from here; the others have the index filled first.
 struct Pending {
@@ -15,7 +15,7 @@ struct Pending {
     }
 
     /// An event that was accepted in one of the frames, as it is after all of them.
-    final class Arrival {
+    final class AcceptedEvent {
         fileprivate(set) var event: StoredEvent
         /// The number of the change that accepted it.
         fileprivate let number: Int64?
@@ -23,7 +23,7 @@ struct Pending {
         fileprivate(set) var decided: Int64?
         /// Whether it has a read mark of its own.
         fileprivate(set) var isMarkedRead = false
-        /// The last frame that says something of it.
+        /// The last frame that changes it.
         fileprivate var last: UInt64
         /// The index has its outcome as it was after this frame; `nil`: the index does not have the event.
         var indexedThrough: UInt64?
@@ -39,9 +39,9 @@ struct Pending {
     /// The number of records.
     private(set) var count = 0
     private(set) var bytes = 0
-    private var arrivals: [EventID: Arrival] = [:]
+    private var accepted: [EventID: AcceptedEvent] = [:]
     private var names: [Origin: EventID] = [:]
-    /// Other events that a frame says something of: the last such frame, and whether one of them decides it.
+    /// Other events that a frame changes: the last such frame, and whether one of them decides it.
     private var changed: [EventID: (last: UInt64, isDecided: Bool)] = [:]
 
     var isEmpty: Bool { frames.isEmpty }
@@ -50,29 +50,29 @@ struct Pending {
     var lastSequence: UInt64 { frames.last?.sequence ?? 0 }
 
     /// The number of events that the index does not have.
-    var arrivalCount: Int { arrivals.values.count { $0.indexedThrough == nil } }
+    var unindexedCount: Int { accepted.values.count { $0.indexedThrough == nil } }
 
     /// An event that the index does not have, or not as it is.
-    func arrival(_ id: EventID) -> Arrival? { arrivals[id] }
+    func event(_ id: EventID) -> AcceptedEvent? { accepted[id] }
 
     /// Whether the index has an event, but not as it is.
     func isChanged(_ id: EventID) -> Bool { changed[id] != nil }
 
     /// Whether an event gets an outcome by a frame that waits.
     func decides(_ id: EventID) -> Bool {
-        if let arrival = arrivals[id] { return arrival.event.decision != nil }
+        if let event = accepted[id] { return event.event.decision != nil }
         return changed[id]?.isDecided ?? false
     }
 
     /// Whether events up to an id wait that the index does not have.
-    func hasArrivals(upTo last: EventID) -> Bool {
-        arrivals.contains { $0.key <= last && $0.value.indexedThrough == nil }
+    func hasUnindexedEvents(upTo last: EventID) -> Bool {
+        accepted.contains { $0.key <= last && $0.value.indexedThrough == nil }
     }
 
     /// An event was deleted from the index.
-    mutating func deleted(_ id: EventID) {
-        guard let arrival = arrivals.removeValue(forKey: id) else { return }
-        changed[id] = (arrival.last, false)
+    mutating func eventDeleted(_ id: EventID) {
+        guard let event = accepted.removeValue(forKey: id) else { return }
+        changed[id] = (event.last, false)
     }
 
     /// An event that was accepted with this global name.
@@ -88,11 +88,11 @@ struct Pending {
             guard found > number else { return changes.reversed() }
             switch entry.record {
             case .accepted(let event):
-                guard let arrival = arrivals[event.id] else { return nil }
-                if arrival.number == found { changes.append(StoredChange(found, .event(arrival.event))) }
+                guard let accepted = accepted[event.id] else { return nil }
+                if accepted.number == found { changes.append(StoredChange(found, .event(accepted.event))) }
             case .decided(let id, _):
-                guard let arrival = arrivals[id] else { return nil }
-                if arrival.decided == found { changes.append(StoredChange(found, .outcome(arrival.event))) }
+                guard let accepted = accepted[id] else { return nil }
+                if accepted.decided == found { changes.append(StoredChange(found, .outcome(accepted.event))) }
             default: return nil
             }
             if found == number + 1 { return changes.reversed() }
@@ -104,38 +104,38 @@ struct Pending {
         frames.append(frame)
         count += frame.records.count
         bytes += frame.bytes
-        for record in frame.records { note(record, in: frame.sequence) }
+        for record in frame.records { apply(record, of: frame.sequence) }
     }
 
-    private mutating func note(_ entry: LogRecord, in sequence: UInt64) {
+    private mutating func apply(_ entry: LogRecord, of sequence: UInt64) {
         switch entry.record {
         case .accepted(let event):
-            arrivals[event.id] = Arrival(event, number: entry.number, in: sequence)
+            accepted[event.id] = AcceptedEvent(event, number: entry.number, in: sequence)
             // The first one has the name.
             if event.origin.isGlobalID, names[event.origin] == nil { names[event.origin] = event.id }
         case .decided(let id, let decision):
-            guard let arrival = touch(id, in: sequence) else {
+            guard let event = markChanged(id, in: sequence) else {
                 changed[id]?.isDecided = true
                 return
             }
-            arrival.event.decision = decision
-            arrival.decided = entry.number ?? arrival.decided
+            event.event.decision = decision
+            event.decided = entry.number ?? event.decided
         case .named(let claimant, let program, let id):
-            guard let arrival = touch(id, in: sequence), arrival.event.decision?.claimant == claimant else { return }
-            arrival.event.decision?.program = program
-        case .read(let id, by: _, at: _, from: _): touch(id, in: sequence)?.isMarkedRead = true
-        case .claimed(let id, _): _ = touch(id, in: sequence)
+            guard let event = markChanged(id, in: sequence), event.event.decision?.claimant == claimant else { return }
+            event.event.decision?.program = program
+        case .read(let id, by: _, at: _, from: _): markChanged(id, in: sequence)?.isMarkedRead = true
+        case .claimed(let id, _): _ = markChanged(id, in: sequence)
         default: break
         }
     }
 
-    private mutating func touch(_ id: EventID, in sequence: UInt64) -> Arrival? {
-        guard let arrival = arrivals[id] else {
+    private mutating func markChanged(_ id: EventID, in sequence: UInt64) -> AcceptedEvent? {
+        guard let event = accepted[id] else {
             changed[id] = (sequence, changed[id]?.isDecided ?? false)
             return nil
         }
-        arrival.last = sequence
-        return arrival
+        event.last = sequence
+        return event
     }
 
     /// Forgets frames that the index has now.
@@ -153,16 +153,16 @@ struct Pending {
         switch entry.record {
         case .accepted(let event):
             if names[event.origin] == event.id { names[event.origin] = nil }
-            removeArrival(event.id, through: last)
+            removeEvent(event.id, through: last)
         case .decided(let id, _), .named(_, _, let id), .read(let id, by: _, at: _, from: _),
             .claimed(let id, _):
-            removeArrival(id, through: last)
+            removeEvent(id, through: last)
             if let change = changed[id], change.last <= last { changed[id] = nil }
         default: break
         }
     }
 
-    private mutating func removeArrival(_ id: EventID, through last: UInt64) {
-        if let arrival = arrivals[id], arrival.last <= last { arrivals[id] = nil }
+    private mutating func removeEvent(_ id: EventID, through last: UInt64) {
+        if let event = accepted[id], event.last <= last { accepted[id] = nil }
     }
 }

@@ -119,15 +119,7 @@ package final class WriteAheadLog {
         }
         try disk.syncDirectory()
         let reader = try LogReader(files)
-        // The process that wrote the last frame may have ended before its sync. A frame that this process refused is
-        // left out, and the next one gets its sequence; any other is written and synced once more, elsewhere if need
-        // be.
-        let doubtful = reader.last.flatMap { $0.sequence > applied ? $0 : nil }
-        let isRefused = doubtful.map { $0.sequence > known ?? .max } ?? false
-        if isRefused, let slot = reader.newestSlot { segments[slot].isSealed = true }
-        let last = try doubtful.map { frame throws(JournalError) in
-            isRefused ? [] : try writeAgain(frame, in: reader.newestSlot)
-        }
+        let last = try repairLastFrame(of: reader, after: applied, known: known)
         released = applied
         var replay = try reader.replay(after: applied) { sequence, payload throws(JournalError) in
             guard sequence <= known ?? .max else { return }
@@ -137,25 +129,50 @@ package final class WriteAheadLog {
         try takeOver(reader, isEndBroken: reader.brokenEnd(after: applied)?.isInNewest ?? false)
         lastSequence = max(applied, reader.segments.compactMap(\.last?.sequence).max() ?? 0)
         isReady = true
-        if let doubtful, let last, let slot = reader.newestSlot, segments[slot].isSealed {
-            lastSequence = doubtful.sequence - 1
-            previous = doubtful.previous
-            if isRefused { return replay }
-            do throws(JournalError) { _ = try append(last) } catch {
+        switch last {
+        case .refused(let frame):
+            (lastSequence, previous) = (frame.sequence - 1, frame.previous)
+            return replay
+        case .rewritten(let frame, let payload):
+            guard let slot = reader.newestSlot, segments[slot].isSealed else { break }
+            (lastSequence, previous) = (frame.sequence - 1, frame.previous)
+            do throws(JournalError) { _ = try append(payload) } catch {
                 isReady = false
                 throw error
             }
+        case .applied: break
         }
         removeUseless()
         return replay
+    }
+
+    /// The last frame of the log. The process that wrote it may have ended before its sync.
+    private enum LastFrame {
+        /// There is none, or the index has it.
+        case applied
+        /// This process has refused it: it is left out, and the next frame gets its sequence.
+        case refused(LogFrame)
+        /// It is written and synced once more, unless its segment is sealed: then its payload goes into another one.
+        case rewritten(LogFrame, payload: [UInt8])
+    }
+
+    private func repairLastFrame(
+        of reader: LogReader, after applied: UInt64, known: UInt64?
+    ) throws(JournalError) -> LastFrame {
+        guard let frame = reader.last, let slot = reader.newestSlot, frame.sequence > applied else { return .applied }
+        guard frame.sequence <= known ?? .max else {
+            segments[slot].isSealed = true
+            return .refused(frame)
+        }
+        return .rewritten(frame, payload: try writeAgain(frame, in: slot))
     }
 
     /// Writes the last frame once more, in its place. If an earlier process could not sync it, the kernel may take it
     /// for written, and only what is newly written is synced. All frames before it were synced before it was written.
     ///
     /// - Returns: its payload. If its segment is sealed then, the frame has to go to another one.
-    private func writeAgain(_ frame: LogFrame, in slot: Int?) throws(JournalError) -> [UInt8] {
-        guard let slot, let file = segments[slot].file else { return [] }
+    private func writeAgain(_ frame: LogFrame, in slot: Int) throws(JournalError) -> [UInt8] {
+        guard let file = segments[slot].file else { return [] }
         var bytes = [UInt8](repeating: 0, count: frame.payload.upperBound - frame.offset)
         let count = try bytes.withUnsafeMutableBufferPointer { bytes throws(JournalError) in
             try file.read(into: UnsafeMutableRawBufferPointer(bytes), at: frame.offset)
