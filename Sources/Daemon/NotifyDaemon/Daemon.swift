@@ -167,7 +167,20 @@ final class Daemon {
         host.endTurnWhenIdle()
     }
 
-    /// Collects records and outgoing messages until the turn ends.
+    /// Turns effects, in the router's order, into records for the storage and items for the outbox. `endTurn` commits
+    /// all records of the turn, and only then sends the items, in the order in which they were appended: a call's reply
+    /// first (`answer` has appended it), then what follows from the call.
+    ///
+    /// So the order of effects is
+    /// - the order of records in the journal, and of the numbers of `Changes`: an event comes before its outcome, and a
+    ///   bridge that reads rows in order never meets the outcome of an event that it does not know;
+    /// - the order of signals: a subscriber gets `Event` before `Resolved`, and hears of an event before those that it
+    ///   replaces are resolved;
+    /// - of no importance for effects that neither store nor send, such as `armTimer`, `countDigests` and `startServer`.
+    ///
+    /// The record of an effect is appended before its signal, and `about:` names the event that the signal needs: if the
+    /// journal refuses that event, the signal is dropped with it. Banners that need not wait for the commit leave before
+    /// it; see `Outbox`.
     private func perform(_ effects: [Effect], at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)
