@@ -168,7 +168,7 @@ public func takeNewDevice(state: String?) -> (code: CInt, text: String) {
         let journal = try Journal(directory: folder)
         defer { journal.close() }
         if let seed = journal.seed {
-            try journal.makeNewSeed(namingEarlierEvents: Origin.source(of: Machine.mix(seed)))
+            try journal.makeNewSeed(namingEarlierEvents: GlobalName.source(of: Machine.mix(seed)))
         }
         guard let seed = journal.seed else { throw .damaged }
         return (ExitStatus.success, Machine.mix(seed))

@@ -103,8 +103,7 @@ extension Router {
     }
 }
 
-/// Which of two values or removals of a topic is newer: the one that was published later, and of two at the same time
-/// the one with the greater global name. Every device decides the same, in whatever order they arrive.
+/// A value or removal of a topic, by what decides which of two is newer; see `ValueStamp`.
 public struct ValueVersion: Sendable, Equatable {
     /// Microseconds since the epoch.
     public let published: Int64
@@ -120,22 +119,19 @@ public struct ValueVersion: Sendable, Equatable {
     }
 
     /// - Parameter device: this device, which names what has no global name of its own.
-    func isNewer(than other: ValueVersion, on device: String) -> Bool {
-        guard published == other.published else { return published > other.published }
-        let (name, otherName) = (origin.name(of: id, on: device), other.origin.name(of: other.id, on: device))
-        return (name.source.bytes, name.eventID.bytes) > (otherName.source.bytes, otherName.eventID.bytes)
+    func isNewer(than other: ValueVersion, on device: String) -> Bool { stamp(on: device) > other.stamp(on: device) }
+
+    private func stamp(on device: String) -> ValueStamp {
+        ValueStamp(published: published, name: origin.name(of: id, on: device))
     }
 }
 
 extension Origin {
     /// The global name: source and event-id, or the device and the id in decimal where one of them is missing.
-    public func name(of id: EventID, on device: String) -> (source: String, eventID: String) {
-        if let source, let eventID { return (source, eventID) }
-        return (Self.source(of: device), id.description)
+    public func name(of id: EventID, on device: String) -> GlobalName {
+        if let source, let eventID { return GlobalName(source: source, eventID: eventID) }
+        return GlobalName(device: device, id: id.rawValue)
     }
-
-    /// The source of the events that have no global name of their own.
-    public static func source(of device: String) -> String { "notifyd:" + device }
 }
 
 /// A removal that is remembered, so that an older value does not come back.

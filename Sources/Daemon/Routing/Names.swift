@@ -5,7 +5,7 @@ import NotifyText
 struct Names {
     /// This device, which names what has no global name of its own.
     var device = "" {
-        didSet { ownSource = Origin.source(of: device) }
+        didSet { ownSource = GlobalName.source(of: device) }
     }
     /// The source in the names that it gives.
     private var ownSource = ""

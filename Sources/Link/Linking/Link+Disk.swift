@@ -2,22 +2,33 @@ import NotifyText
 
 extension Link {
     /// What has changed since it was last written.
-    struct Disk {
-        var lineChanged = false
+    struct Unsaved {
+        var line = false
         var devices: Set<Device> = []
         var droppedDevices: Set<Device> = []
         var values: Set<Digest> = []
-        /// To be acknowledged once it is written what follows from them.
-        var deliveries: [DeliveryToken] = []
-        var flush: Uptime?
-        var underWay: StoreToken?
-        var underWayDeliveries: [DeliveryToken] = []
-        var underWayRecords: [Record] = []
-        var failures = 0
+        /// Whether there are dead letters, which the shell keeps.
+        var hasRejected = false
 
-        var isClean: Bool {
-            !lineChanged && devices.isEmpty && droppedDevices.isEmpty && values.isEmpty && deliveries.isEmpty
+        var isEmpty: Bool {
+            !line && devices.isEmpty && droppedDevices.isEmpty && values.isEmpty && !hasRejected
         }
+
+        mutating func formUnion(_ other: Unsaved) {
+            line = line || other.line
+            devices.formUnion(other.devices)
+            droppedDevices.formUnion(other.droppedDevices)
+            values.formUnion(other.values)
+            hasRejected = hasRejected || other.hasRejected
+        }
+    }
+
+    struct Disk {
+        /// When the changes are written.
+        var flush: Uptime?
+        /// The changes that are being written.
+        var writing: (token: StoreToken, changes: Unsaved)?
+        var failures = 0
     }
 
     mutating func restore(_ records: [Record]) {
@@ -32,82 +43,65 @@ extension Link {
         values.findNextExpiry = true
         renameValues()
         guard let line else { return }
-        isBeginningKept = true
+        isBeginningStored = true
         out.position = line.cursor
-        out.cursor = line.cursor
         out.isReset = line.connection == 0
         // After an upgrade, what was not understood may be.
         guard line.version < Message.version else { return }
         for device in peers.keys {
-            for range in peers[device]!.unknown.ranges { peers[device]!.open.insert(range) }
-            peers[device]!.unknown = RangeSet(limit: limits.missingRanges)
-            disk.devices.insert(device)
+            for range in peers[device]!.unknown.ranges {
+                peers[device]!.open.insert(range)
+                peers[device]!.unknown.remove(range)
+            }
+            unsaved.devices.insert(device)
         }
         self.line?.version = Message.version
-        disk.lineChanged = true
+        unsaved.line = true
     }
 
     /// Writes at most every `flushDelay`, so that a stream of messages costs a few writes a second.
     mutating func flush(at now: Now) {
-        guard disk.underWay == nil, !disk.isClean else { return }
-        guard isDue(disk.flush, at: now) || disk.deliveries.count >= limits.callsInFlight else {
+        guard disk.writing == nil, !unsaved.isEmpty else { return }
+        guard isDue(disk.flush, at: now) else {
             disk.flush = disk.flush ?? now.uptime + limits.flushDelay
             return
         }
         disk.flush = nil
         var records: [Record] = []
-        if disk.lineChanged, let line { records.append(.line(line)) }
-        for device in disk.droppedDevices.sorted() { records.append(.deviceDropped(device)) }
-        for device in disk.devices.sorted() {
+        if unsaved.line, let line { records.append(.line(line)) }
+        for device in unsaved.droppedDevices.sorted() { records.append(.deviceDropped(device)) }
+        for device in unsaved.devices.sorted() {
             if let peer = peers[device] { records.append(.device(device, peer.stored)) }
         }
-        for digest in disk.values.sorted() {
+        for digest in unsaved.values.sorted() {
             records.append(values.authored[digest].map { .value(digest, $0) } ?? .valueDropped(digest))
         }
         let token = StoreToken(rawValue: token())
-        let failures = disk.failures
-        let deliveries = disk.deliveries
-        disk = Disk()
-        disk.failures = failures
-        disk.underWay = token
-        disk.underWayDeliveries = deliveries
-        disk.underWayRecords = records
+        disk.writing = (token, unsaved)
+        unsaved = Unsaved()
         effects.append(.store(token, records))
     }
 
-    /// Writes what has changed, whatever is under way: the shell writes in order.
+    /// Writes what has changed, whatever is being written: the shell writes in order.
     mutating func flushAll(at now: Now) {
-        disk.underWay = nil
+        disk.writing = nil
         disk.flush = now.uptime
         flush(at: now)
     }
 
     mutating func stored(_ token: StoreToken, at now: Now) {
-        guard token == disk.underWay else { return }
-        for delivery in disk.underWayDeliveries { effects.append(.acknowledge(delivery)) }
-        if disk.underWayRecords.contains(where: \.isLine) { isBeginningKept = true }
-        disk.underWay = nil
-        disk.underWayDeliveries = []
-        disk.underWayRecords = []
+        guard let writing = disk.writing, token == writing.token else { return }
+        if writing.changes.line { isBeginningStored = true }
+        disk.writing = nil
         disk.failures = 0
         if wantsWill { connect(at: now) }
     }
 
     /// The same records, as they are then, are written later.
     mutating func notStored(_ token: StoreToken, at now: Now) {
-        guard token == disk.underWay else { return }
-        for record in disk.underWayRecords {
-            switch record {
-            case .line: disk.lineChanged = true
-            case .device(let device, _): disk.devices.insert(device)
-            case .deviceDropped(let device): if peers[device] == nil { disk.droppedDevices.insert(device) }
-            case .value(let digest, _), .valueDropped(let digest): disk.values.insert(digest)
-            }
-        }
-        disk.deliveries = disk.underWayDeliveries + disk.deliveries
-        disk.underWay = nil
-        disk.underWayDeliveries = []
-        disk.underWayRecords = []
+        guard let writing = disk.writing, token == writing.token else { return }
+        unsaved.formUnion(writing.changes)
+        disk.writing = nil
         disk.failures += 1
         disk.flush = now.uptime + Self.backoff(disk.failures, longest: .seconds(60))
     }
@@ -120,12 +114,12 @@ extension Link {
     /// The dropped device is as good as never seen.
     mutating func drop(_ device: Device) {
         guard peers.removeValue(forKey: device) != nil else { return }
-        asking.suspects[device] = nil
-        if asking.question?.device == device { asking.question = nil }
+        questions.silenceEnds[device] = nil
+        if questions.question?.device == device { questions.question = nil }
         queue.removeAll { $0.device == device }
         waitingBytes = queue.reduce(0) { $0 + $1.cost }
-        disk.devices.remove(device)
-        disk.droppedDevices.insert(device)
+        unsaved.devices.remove(device)
+        unsaved.droppedDevices.insert(device)
     }
 
     /// Rule 18 of docs/link.md: a device unseen for 30 days. Looked at once an hour.
@@ -147,7 +141,7 @@ extension Link {
     mutating func admit(_ device: Device, signer: Signer?, _ address: Address, at now: Now) -> Bool {
         if configuration.isChannel {
             guard let signer, peers[device]?.record.signer ?? signer == signer else {
-                passOver(address, at: now)
+                rejectForgery(at: address, at: now)
                 return false
             }
         }
@@ -162,7 +156,7 @@ extension Link {
             return false
         }
         peers[device] = Peer(record, limits: limits)
-        disk.devices.insert(device)
+        unsaved.devices.insert(device)
         nextDrop = nextDrop ?? now.uptime + .seconds(3600)
         return true
     }
@@ -183,10 +177,10 @@ extension Link {
     }
 
     /// A device that has said something keeps its place.
-    mutating func noteSaid(_ device: Device) {
+    mutating func keepPlace(of device: Device) {
         guard peers[device]?.record.silentSince != nil else { return }
         peers[device]!.record.silentSince = nil
-        disk.devices.insert(device)
+        unsaved.devices.insert(device)
     }
 }
 
@@ -198,7 +192,7 @@ extension Link {
         for id in holds.left(device) { effects.append(.release(id)) }
         drop(device)
         disk.flush = now.uptime
-        if connection.isUp { emptyMessages(of: device) }
+        if connection.isUp { clearMessages(of: device) }
     }
 
     /// `notifyctl link leave`: the others hear of it, and nothing is said after that.
@@ -206,8 +200,8 @@ extension Link {
         hasLeft = true
         guard connection.isUp, let line else { return }
         let presence = Presence(connection: line.connection, isOnline: false, hasLeft: true)
-        _ = say(.presence(presence), on: .presence(own), at: now)
-        emptyMessages(of: own)
+        send(.presence(presence), to: .presence(own), at: now)
+        clearMessages(of: own)
     }
 
     /// A device says that it has left. On a channel its key stays pinned: nobody else takes its place, and it may come
@@ -220,13 +214,16 @@ extension Link {
         record.signer = signer
         record.silentSince = old.silentSince
         peers[device] = Peer(record, limits: limits)
-        disk.droppedDevices.remove(device)
-        disk.devices.insert(device)
+        unsaved.droppedDevices.remove(device)
+        unsaved.devices.insert(device)
     }
 
-    private mutating func emptyMessages(of device: Device) {
-        for address in [Address.description(device), .presence(device)] {
-            effects.append(.say(MessageToken(rawValue: token()), address, nil))
-        }
+    private mutating func clearMessages(of device: Device) {
+        for address in [Address.description(device), .presence(device)] { clear(address) }
+    }
+
+    /// Empties a retained topic.
+    mutating func clear(_ address: Address) {
+        effects.append(.send(MessageToken(rawValue: token()), address, nil))
     }
 }

@@ -75,7 +75,7 @@ extension Link {
         return holds.count > 0 || isCatchingUp || peers.values.contains { $0.isOnline && !$0.attended.isEmpty }
     }
 
-    mutating func announced(_ event: Announced, at now: Now) {
+    mutating func announced(_ event: AnnouncedEvent, at now: Now) {
         guard configuration.kind == .link, event.hasWindow, shares(event.name, event.topic)
         else { return }
         updateCatchingUp(at: now)
@@ -85,7 +85,7 @@ extension Link {
         if configuration.isSealed {
             covering = Set(digests(covering: event.topic))
             for (device, peer) in peers where device != event.name.device && peer.isOnline {
-                guard let heard = peer.heard, heard + limits.screenFreshness >= now.uptime else { continue }
+                guard let heard = peer.lastHeard, heard + limits.screenFreshness >= now.uptime else { continue }
                 if !peer.attended.isDisjoint(with: covering) { devices.insert(device) }
             }
         }
@@ -136,8 +136,7 @@ extension Link {
         if isAttended { attended.append(topic) }
         guard configuration.sharesScreens, connection.isUp else { return }
         connection.hasNews = true
-        let earliest = connection.described.map { $0 + limits.screenInterval } ?? now.uptime
-        connection.describe = min(connection.describe ?? earliest, max(earliest, now.uptime))
+        scheduleDescription(at: now)
     }
 
     /// Only shared topics; a screen above a shared topic is told as that.

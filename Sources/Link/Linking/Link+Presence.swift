@@ -12,12 +12,12 @@ extension Link {
         /// When the next description is due.
         var describe: Uptime?
         var described: Uptime?
-        /// Whether something was said, or screens have changed, since the last description.
+        /// Whether rows were sent, or screens have changed, since the last description.
         var hasNews = false
-        /// Whether what had waited for the connection is still being said.
-        var isSayingBacklog = false
+        /// Whether rows that had waited for the connection are still being sent.
+        var isSendingBacklog = false
         /// Whether somebody has written to this device's retained topics.
-        var isDefaced = false
+        var needsRepair = false
         /// Whether the broker may still send what it has kept for this session. The first message of this connection
         /// comes back after that.
         var isDraining = false
@@ -34,7 +34,7 @@ extension Link {
         var unopened = 0
         /// Whether a message of another device could be opened.
         var hasOpened = false
-        /// Messages that are not where, or of whom, they say.
+        /// Messages that claim another topic or another sender than they have.
         var forged = 0
         /// Whether there were more devices than there may be.
         var isCrowded = false
@@ -45,20 +45,20 @@ extension Link {
 
     /// The number of a connection grows, also over restored backups as long as the clock does.
     mutating func connect(at now: Now) {
-        guard line != nil, isBeginningKept else {
+        guard line != nil, isBeginningStored else {
             wantsWill = true
             return
         }
         wantsWill = false
         if connection.since > 0 { connection.previous = line!.connection }
         line!.connection = max(line!.connection + 1, UInt64(max(0, now.wall)))
-        disk.lineChanged = true
+        unsaved.line = true
         // Messages may come before the broker has answered the subscription.
         connection.isDraining = true
         (connection.unopened, connection.hasOpened) = (0, false)
         (connection.forged, connection.isCrowded, connection.early) = (0, false, nil)
         holds.beginCatchingUp()
-        let presence = Presence(connection: line!.connection, isOnline: false, isShared: failure != nil)
+        let presence = Presence(connection: line!.connection, isOnline: false, isDuplicated: failure != nil)
         effects.append(
             .connect(
                 address: .presence(own), will: Message(device: own, at: now.wall, body: .presence(presence))))
@@ -71,16 +71,16 @@ extension Link {
         connection.since = now.wall
         connection.describe = now.uptime
         connection.hasNews = true
-        connection.isSayingBacklog = true
+        connection.isSendingBacklog = true
         if !line.hasJoined { connection.joined = now.uptime + limits.joiningTime }
-        rewindOut()
+        rewindRows()
         values.confirmed = []
         values.check = now.uptime + limits.valueCheckDelay
-        values.forgetInFlight()
+        forgetValueInFlight()
         connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
-        endConflict(at: now)
-        if failure == nil { sayOnline(at: now) }
-        if let early = connection.early, failure == nil { heardOwn(early, isOfNow: false, at: now) }
+        failIfConflictsRepeat(at: now)
+        if failure == nil { sendOnline(at: now) }
+        if let early = connection.early, failure == nil { handleOwn(early, isOfNow: false, at: now) }
     }
 
     mutating func disconnected() {
@@ -88,14 +88,14 @@ extension Link {
         connection.joined = nil
         connection.describe = nil
         connection.drainBy = nil
-        for device in peers.keys { peers[device]!.isBegun = false }
+        for device in peers.keys { peers[device]!.hasStartedNow = false }
         values.check = nil
-        asking.question = nil
-        answering.flightFailed()
-        answering.waiting = []
-        answering.current = nil
-        answering.reading = nil
-        rewindOut()
+        questions.question = nil
+        answers.flightFailed()
+        answers.waiting = []
+        answers.current = nil
+        reads[.answer] = nil
+        rewindRows()
         connection.hasConflict = false
     }
 
@@ -117,22 +117,22 @@ extension Link {
         }
         connection.joined = nil
         line!.hasJoined = true
-        disk.lineChanged = true
+        unsaved.line = true
     }
 
-    private mutating func sayOnline(at now: Now) {
+    private mutating func sendOnline(at now: Now) {
         let presence = Presence(connection: line!.connection, isOnline: true)
-        _ = say(.presence(presence), on: .presence(own), at: now)
+        send(.presence(presence), to: .presence(own), at: now)
     }
 
-    /// On connecting, and again when all has been said that had waited for it: who connected later has not heard it,
-    /// and need not wait to learn that. Then at most every 10 s after something was said, and every second where
-    /// screens have changed.
-    mutating func describe(at now: Now) {
+    /// On connecting, and again when all rows are sent that had waited for it: a device that connected later has not
+    /// received them, and need not wait to learn that. Then at most every 10 s after a row was sent, and every second
+    /// where screens have changed.
+    mutating func sendDescription(at now: Now) {
         guard connection.isUp, line != nil else { return }
         var isEarly = false
-        if connection.isSayingBacklog, connection.describe.map({ $0 > now.uptime }) ?? true, out.isEmpty {
-            connection.isSayingBacklog = false
+        if connection.isSendingBacklog, !isDue(connection.describe, at: now), isAllSent {
+            connection.isSendingBacklog = false
             isEarly = connection.hasNews
             if isEarly { connection.describe = now.uptime }
         }
@@ -144,33 +144,33 @@ extension Link {
         }
         connection.describe = nil
         connection.described = now.uptime
-        // A broker that has thrown away the last of much throws away this too: it is said again.
+        // A broker that has dropped the last of many messages drops this one too: it is sent again.
         connection.hasNews = isEarly
-        if connection.isDefaced {
-            connection.isDefaced = false
-            sayOnline(at: now)
+        if connection.needsRepair {
+            connection.needsRepair = false
+            sendOnline(at: now)
         }
         line!.counter = max(line!.counter + 1, UInt64(max(0, now.wall)))
-        disk.lineChanged = true
+        unsaved.line = true
         let digests = configuration.sharesScreens ? attendedDigests : []
         let description = Description(
             counter: line!.counter, name: configuration.name, first: line!.first,
-            last: max(line!.first, out.position.said), attended: digests)
-        _ = say(.description(description), on: .description(own), at: now)
+            last: max(line!.first, out.position.sent), attended: digests)
+        send(.description(description), to: .description(own), at: now)
     }
 
     /// What somebody else has put in the place of this device's own retained messages is written again, at most once a
     /// second.
     mutating func repair(_ address: Address, at now: Now) {
         guard address == .presence(own) || address == .description(own), connection.isUp else { return }
-        connection.isDefaced = true
+        connection.needsRepair = true
         connection.hasNews = true
-        describeSoon(at: now)
+        scheduleDescription(at: now)
     }
 
-    /// Whoever has just connected learns from the description what the present is, and whether something is missing.
-    /// The one that the broker has kept may be 10 s old.
-    private mutating func describeSoon(at now: Now) {
+    /// A device that has just connected learns from the description what the present is, and whether something is
+    /// missing. The one that the broker has retained may be 10 s old.
+    mutating func scheduleDescription(at now: Now) {
         guard connection.isUp, connection.hasNews else { return }
         let earliest = connection.described.map { $0 + limits.screenInterval } ?? now.uptime
         connection.describe = min(connection.describe ?? earliest, max(earliest, now.uptime))
@@ -178,76 +178,76 @@ extension Link {
 
     // MARK: Others
 
-    /// - Parameter at: when it was said; `nil` if that is not known.
-    mutating func heard(_ device: Device, _ at: Int64?, at now: Now) {
-        peers[device]!.heardAt = now.wall
-        // What the broker has kept was said some time ago.
+    /// - Parameter at: when its message was sent; `nil` if that is not known.
+    mutating func recordContact(with device: Device, sentAt at: Int64?, at now: Now) {
+        peers[device]!.lastSeen = now.wall
+        // What the broker has kept was sent some time ago.
         if let at, !connection.isDraining {
-            peers[device]!.heard = now.uptime
-            peers[device]!.offset.heard(at, wall: now.wall, uptime: now.uptime)
+            peers[device]!.lastHeard = now.uptime
+            peers[device]!.offset.record(at, wall: now.wall, uptime: now.uptime)
         }
         // Once an hour is enough to know who is unseen for 30 days.
         if abs(now.wall - peers[device]!.record.seen) > 3_600_000_000 {
             peers[device]!.record.seen = now.wall
-            disk.devices.insert(device)
+            unsaved.devices.insert(device)
         }
     }
 
-    /// What is on disk of who is not heard any more is exact.
-    mutating func noteLastHeard(_ device: Device) {
-        guard let heardAt = peers[device]?.heardAt, heardAt != peers[device]!.record.seen else { return }
+    /// Before a device goes silent, the time of its last message is stored exactly.
+    mutating func storeLastContact(with device: Device) {
+        guard let heardAt = peers[device]?.lastSeen, heardAt != peers[device]!.record.seen else { return }
         peers[device]!.record.seen = heardAt
-        disk.devices.insert(device)
+        unsaved.devices.insert(device)
     }
 
-    mutating func heard(_ device: Device, _ presence: Presence, at now: Now) {
+    mutating func updatePresence(of device: Device, _ presence: Presence, at now: Now) {
         var peer = peers[device]!
-        // The will of an older connection says nothing of this one.
+        // The will of an older connection does not concern this one.
         guard presence.connection >= peer.connection else { return }
         let isNew = presence.connection > peer.connection
         peer.connection = presence.connection
         if presence.isOnline, isNew || !peer.isOnline {
-            peer.askAgain = nil
-            peer.unanswered = 0
+            peer.questionsFrom = nil
+            peer.unansweredQuestions = 0
         }
         peer.isOnline = presence.isOnline
         peers[device] = peer
         if presence.isOnline {
-            if isNew { describeSoon(at: now) }
+            if isNew { scheduleDescription(at: now) }
             return
         }
-        noteLastHeard(device)
+        storeLastContact(with: device)
         for id in holds.left(device) { effects.append(.release(id)) }
         if presence.hasLeft { dropLeaver(device, at: now) }
     }
 
-    mutating func described(_ device: Device, _ description: Description, at now: Now) {
+    mutating func updateDescription(of device: Device, _ description: Description, at now: Now) {
         guard description.last <= UInt64(Int64.max), isPlausible(Int64(description.last), at: now) else {
             statistics.refused += 1
             return
         }
         if peers[device]!.record.start == nil {
-            begin(device, at: line?.hasJoined ?? false ? description.first : description.last)
-        } else if isJoining(device), description.last > peers[device]!.record.taken {
-            begin(device, at: description.last)
+            startStream(of: device, at: line?.hasJoined ?? false ? description.first : description.last)
+        } else if isJoining(device), description.last > peers[device]!.record.received {
+            startStream(of: device, at: description.last)
         } else if peers[device]!.record.isStartProvisional {
             // It is younger than this device: its stream is heard from its beginning.
             peers[device]!.record.isStartProvisional = false
-            disk.devices.insert(device)
+            unsaved.devices.insert(device)
             let start = peers[device]!.record.start!
             if description.first < start {
                 peers[device]!.record.start = description.first
-                peers[device]!.open.insert(RangeSet.Range(after: description.first, through: start))
-                disk.devices.insert(device)
+                peers[device]!.open.insert(description.first..<start)
+                unsaved.devices.insert(device)
             }
         }
         peers[device]!.described = max(peers[device]!.described, description.last)
-        suspect(device, at: now)
+        awaitSilence(of: device, at: now)
         guard description.counter >= peers[device]!.counter else { return }
         peers[device]!.counter = description.counter
         if peers[device]!.record.name != description.name {
             peers[device]!.record.name = description.name
-            disk.devices.insert(device)
+            unsaved.devices.insert(device)
         }
         guard configuration.sharesScreens else { return }
         let attended = Set(description.attended)
@@ -262,45 +262,45 @@ extension Link {
 
     /// What comes back under the own device. A backup of this machine has left old messages; only what was said during
     /// this connection, and not here, is from a second machine.
-    mutating func heardOwn(_ message: Message, _ delivery: Delivery, at now: Now) {
+    mutating func handleOwn(_ message: Message, _ delivery: Delivery, at now: Now) {
         guard let line else { return }
         // What the broker has kept for this session may come before the subscription is answered.
         let isOfNow = !delivery.isRetained && connection.isUp && message.at > connection.since
         switch message.body {
-        case .said(let said):
-            if case .value(let digest) = delivery.address { return heardOwnValue(said, digest, delivery, at: now) }
-            guard said.number > max(out.highest, line.cursor.said, out.position.said) else { return }
-            foundForeign(said.number)
-            if isOfNow { noteConflict(at: now) }
+        case .entry(let entry):
+            if case .value(let digest) = delivery.address { return handleOwnValue(entry, digest, delivery, at: now) }
+            guard entry.number > max(out.highest, line.cursor.sent, out.position.sent) else { return }
+            recordForeignNumber(entry.number)
+            if isOfNow { recordConflict(at: now) }
         case .description(let description):
-            if description.last > max(out.highest, line.cursor.said, out.position.said) {
-                foundForeign(description.last)
+            if description.last > max(out.highest, line.cursor.sent, out.position.sent) {
+                recordForeignNumber(description.last)
             }
             if description.first < line.first {
                 // This program has lost what it had on disk; the stream of the device is older.
                 self.line!.first = description.first
-                disk.lineChanged = true
+                unsaved.line = true
                 connection.hasNews = true
             }
             guard description.counter > line.counter else { return }
             self.line!.counter = description.counter
             connection.hasNews = true
             connection.describe = now.uptime
-            if isOfNow { noteConflict(at: now) }
+            if isOfNow { recordConflict(at: now) }
         case .presence(let presence):
-            if presence.isShared { return fail(.twoMachines, at: now) }
+            if presence.isDuplicated { return fail(.twoMachines, at: now) }
             guard connection.isUp else {
                 if presence.connection >= connection.early?.connection ?? 0 { connection.early = presence }
                 return
             }
-            heardOwn(presence, isOfNow: isOfNow, at: now)
+            handleOwn(presence, isOfNow: isOfNow, at: now)
         case .question, .answer, .ping, .pong: break
         }
     }
 
     /// That a connection was taken over proves nothing: on a channel every member could do it. A second machine says
     /// that it is there.
-    private mutating func heardOwn(_ presence: Presence, isOfNow: Bool, at now: Now) {
+    private mutating func handleOwn(_ presence: Presence, isOfNow: Bool, at now: Now) {
         guard let line else { return }
         if presence.isOnline, presence.connection == line.connection { endDraining() }
         // Somebody has connected between this connection and the last.
@@ -308,35 +308,34 @@ extension Link {
             presence.connection < line.connection
         {
             connection.hasConflict = true
-            noteConflict(at: now)
+            recordConflict(at: now)
             if failure != nil { return }
         }
         if presence.connection > line.connection {
             // The will of this connection would be ignored.
             self.line!.connection = presence.connection
-            disk.lineChanged = true
-            if isOfNow { noteConflict(at: now) }
+            unsaved.line = true
+            if isOfNow { recordConflict(at: now) }
             if failure == nil { effects.append(.reconnect) }
         } else if !presence.isOnline {
-            sayOnline(at: now)
+            sendOnline(at: now)
         }
     }
 
-    private mutating func foundForeign(_ number: UInt64) {
-        guard number > out.foreign, number < UInt64(Int64.max) else { return }
-        out.foreign = number
+    private mutating func recordForeignNumber(_ number: UInt64) {
+        guard number > out.highestForeign, number < UInt64(Int64.max) else { return }
+        out.highestForeign = number
         // What the journal had at the start may be less by now than it has.
-        guard isDaemonThere, out.newestReading == nil else { return }
-        readNewest()
+        if isDaemonThere, reads[.newest] == nil { readNewest() }
     }
 
-    private mutating func noteConflict(at now: Now) {
+    private mutating func recordConflict(at now: Now) {
         connection.conflicts.removeAll { $0 + Self.conflictTime < now.uptime }
         connection.conflicts.append(now.uptime)
-        endConflict(at: now)
+        failIfConflictsRepeat(at: now)
     }
 
-    private mutating func endConflict(at now: Now) {
+    private mutating func failIfConflictsRepeat(at now: Now) {
         guard connection.isUp, connection.conflicts.count >= Self.manyConflicts else { return }
         fail(.twoMachines, at: now)
     }
@@ -347,7 +346,7 @@ extension Link {
         self.failure = failure
         effects.append(.fail(failure))
         if connection.isUp {
-            sayShared(at: now)
+            sendDuplicateNotice(at: now)
         } else if wantsWill {
             connect(at: now)
         }
@@ -357,18 +356,18 @@ extension Link {
     mutating func handleFailed(_ input: LinkInput, at now: Now) {
         switch input {
         case .connecting: connect(at: now)
-        case .connected: sayShared(at: now)
-        case .disconnected: lastWords = nil
+        case .connected: sendDuplicateNotice(at: now)
+        case .disconnected: finalMessage = nil
         case .acknowledged(let token):
-            guard token == lastWords else { return }
-            effects.append(.end)
+            guard token == finalMessage else { return }
+            effects.append(.disconnect)
         default: break
         }
     }
 
-    private mutating func sayShared(at now: Now) {
+    private mutating func sendDuplicateNotice(at now: Now) {
         guard let line else { return }
-        let presence = Presence(connection: line.connection + 1, isOnline: false, isShared: true)
-        lastWords = say(.presence(presence), on: .presence(own), at: now)
+        let presence = Presence(connection: line.connection + 1, isOnline: false, isDuplicated: true)
+        finalMessage = send(.presence(presence), to: .presence(own), at: now)
     }
 }

@@ -1,6 +1,6 @@
 public import NotifyText
 
-/// Everything that can happen to a line.
+/// What can happen to a line.
 public enum LinkInput: Sendable {
     /// The program has started. The first input.
     case started
@@ -14,8 +14,8 @@ public enum LinkInput: Sendable {
     case received(Delivery)
     /// The broker has acknowledged a message.
     case acknowledged(MessageToken)
-    /// The broker takes no message whose JSON text is longer than this, in bytes. Before `connected`, and when it has
-    /// refused one because of its length. At least `Message.shortestLimit`.
+    /// The broker takes no message whose JSON text is longer than this, in bytes. Comes before `connected`, and when
+    /// the broker has refused a message because of its length. At least `Message.shortestLimit`.
     case textLimited(Int)
 
     /// notifyd is there, for the first time or again.
@@ -30,11 +30,12 @@ public enum LinkInput: Sendable {
     case readFailed(ReadToken)
     /// The answer to `readNewest`: the highest number in the journal.
     case newest(UInt64)
-    /// The answer to `publish` and `claimNamed`.
+    /// The answer to `publish`, `remove` and `claimNamed`.
     case answered(CallToken, CallResult)
     /// The signal `Event`. It is needed only while `Link.wantsAnnouncements`.
-    case announced(Announced)
-    /// An event has an outcome, or a hold on it has failed: it need not be released. Needed likewise.
+    case announced(AnnouncedEvent)
+    /// An event has an outcome, or a hold on it has failed: it need not be released. It is needed only while
+    /// `Link.wantsAnnouncements`.
     case decided(EventID)
     /// The signal `ScreensChanged`.
     case screenChanged(TopicPrefix, isAttended: Bool)
@@ -43,13 +44,11 @@ public enum LinkInput: Sendable {
     case stored(StoreToken)
     /// They could not be written.
     case notStored(StoreToken)
-    /// The configuration has changed. A changed key means that all values are written again.
-    case reconfigured(Configuration, keyChanged: Bool)
     /// `notifyctl link forget DEVICE`.
     case deviceForgotten(Device)
     /// `notifyctl link test`: ask every device that is online whether it is there. `Link.test` has the answers.
     case test(UInt64)
-    /// The program is about to end: what is worth keeping is stored. The last input.
+    /// The program is about to end; state is stored. The last input.
     case ending
     /// `notifyctl link leave`. The last input.
     case leave
@@ -59,15 +58,12 @@ public enum LinkInput: Sendable {
 
 /// A message from the broker.
 public struct Delivery: Sendable {
-    /// For `LinkEffect.acknowledge`.
-    public var token: DeliveryToken
-    public var address: Address
-    /// Whether the broker had kept it: it says nothing about the present.
-    public var isRetained: Bool
-    public var content: Content
+    public let address: Address
+    /// Whether the broker had retained it: it says nothing about the present.
+    public let isRetained: Bool
+    public let content: Content
 
-    public init(token: DeliveryToken, address: Address, isRetained: Bool = false, content: Content) {
-        self.token = token
+    public init(address: Address, isRetained: Bool = false, content: Content) {
         self.address = address
         self.isRetained = isRetained
         self.content = content
@@ -83,7 +79,7 @@ public struct Delivery: Sendable {
         case malformed(MessageError)
         /// It could not be opened, or was not sealed though the line has a key.
         case unopened
-        /// Opened, but not signed for this topic, or said in the name of another device.
+        /// Opened, but not signed for this topic, or sent in the name of another device.
         case forged
     }
 }
@@ -97,14 +93,8 @@ public enum CallResult: Equatable, Sendable {
     case refused(String)
 }
 
-/// Identifies a received message.
-public struct DeliveryToken: Hashable, Sendable {
-    public let rawValue: UInt64
-    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
-}
-
 /// Identifies a message on its way to the broker.
-public struct MessageToken: Hashable, Sendable { let rawValue: UInt64 }
+public struct MessageToken: Hashable, Sendable { public let rawValue: UInt64 }
 
 /// Identifies a call to notifyd that changes something.
 public struct CallToken: Hashable, Sendable { let rawValue: UInt64 }
@@ -121,20 +111,21 @@ public enum LinkEffect: Sendable {
     case connect(address: Address, will: Message)
     /// End the connection and connect again, with a new will: ask with `connecting`.
     case reconnect
-    /// Write a message, sealed and signed as the line wants it; nothing empties the topic. Retained if the address says
-    /// so. QoS 1.
-    case say(MessageToken, Address, Message?)
-    /// Acknowledge a received message: what follows from it is on disk.
-    case acknowledge(DeliveryToken)
+    /// Publish a message on the broker, sealed and signed as the line wants it; `nil` empties the topic. Retained if
+    /// the address says so. QoS 1.
+    case send(MessageToken, Address, Message?)
     /// Read from the broker, or stop for a while.
     case receive(Bool)
-    /// Subscribe again, so that the broker sends what it has kept.
+    /// Subscribe again, so that the broker sends what it has retained.
     case subscribeAgain
 
-    /// Call `Publish`. Calls reach notifyd in the order of the effects.
-    case publish(CallToken, PublishRequest)
-    /// Call `ClaimNamed`.
-    case claimNamed(CallToken, ClaimRequest)
+    /// Call `Publish` with an event that has `ttl` seconds left; 0: it has expired. The window is in milliseconds;
+    /// `nil`: the route's. Calls reach notifyd in the order of the effects.
+    case publish(CallToken, SharedEvent, ttl: UInt32, window: UInt32?)
+    /// Call `Publish` with `remove`.
+    case remove(CallToken, SharedRemoval)
+    /// Call `ClaimNamed`. `expires` is by the clock of this device.
+    case claimNamed(CallToken, SharedClaim)
     /// Call `ClaimProvisionally`; whether it helps is not asked.
     case hold(EventID, Duration)
     /// Call `Release`.
@@ -144,63 +135,29 @@ public enum LinkEffect: Sendable {
     /// Find the highest number in the journal.
     case readNewest(ReadToken)
 
-    /// Write records to disk, all or none.
+    /// Write records to disk, and the rejected entries so far as dead letters: all or none.
     case store(StoreToken, [Record])
-    /// Keep what notifyd will never take, and report it.
-    case keep(DeadLetter)
-    /// The line has failed, and does nothing more than to tell a second machine of it. Until `end` it wants to be
-    /// connected.
+    /// Report what notifyd or the broker will never take, and keep it as a dead letter with the next `store`.
+    case reject(RejectedEntry)
+    /// The line has failed, and does nothing more than to tell a second machine of it. Until `disconnect` it wants to
+    /// be connected.
     case fail(LinkFailure)
     /// Disconnect, without the will, and do not connect again.
-    case end
+    case disconnect
     /// Hand in `timerFired` at this moment; replaces the one asked for before.
     case armTimer(Uptime)
 }
 
-/// The arguments of `Publish`.
-public struct PublishRequest: Equatable, Sendable {
-    public var name: GlobalName
-    /// The line.
-    public var via: String
-    public var topic: Topic
-    public var title = ""
-    public var body = ""
-    public var fields = Fields()
-    /// The options for banners.
-    public var options = Fields()
-    /// Microseconds since the epoch, by the publisher's clock.
-    public var published: Int64
-    /// Seconds that are left of its lifetime; 0: it has expired.
-    public var ttl: UInt32 = 0
-    public var urgency: UInt8?
-    /// `banner`: false for what its publisher wants no banner for.
-    public var hasBanner = true
-    /// `retain`, with `if-newer`.
-    public var isRetained = false
-    /// `remove`, with `if-newer`.
-    public var isRemoval = false
-    /// `window` in milliseconds; `nil`: the route's.
-    public var window: UInt32?
-}
-
-/// The arguments of `ClaimNamed`.
-public struct ClaimRequest: Equatable, Sendable {
-    public var name: GlobalName
-    public var via: String
-    /// `device`: where, for people.
-    public var place: String
-    public var form: SaidClaim.Form
-    /// By this device's clock; `nil`: not known.
-    public var expires: Int64?
-}
-
-/// What notifyd will never take.
-public struct DeadLetter: Equatable, Sendable {
-    public var device: Device
+/// What notifyd or the broker will never take.
+public struct RejectedEntry: Equatable, Sendable {
+    public let device: Device
     /// The error, or what is wrong with the message.
-    public var reason: String
-    /// The message, where it could be read.
-    public var said: Said?
+    public let reason: String
+    /// `nil` where it could not be read.
+    public let entry: StreamEntry?
+
+    /// The message that had it, in JSON.
+    public var content: [UInt8] { entry.map { Message(device: device, at: 0, body: .entry($0)).encoded } ?? [] }
 }
 
 /// Why a line has failed.

@@ -1,51 +1,29 @@
 import NotifyText
 
-/// The text of messages. A decoder passes over members it does not know; an unknown kind and a greater version are kept
-/// as `Said.Content.unknown` where the number is known.
+/// The text of messages. A decoder ignores members it does not know; an unknown kind and a greater version are kept as
+/// `StreamEntry.Content.unknown` where the number is known.
 extension Message {
     /// The message in JSON, UTF-8.
     public var encoded: [UInt8] {
-        var members: [JSON.Member] = [
-            ("v", .integer(Self.version)), ("device", .string(device.description)),
-            ("at", .integer(at)),
-        ]
-        switch body {
-        case .said(let said): members += said.members
-        case .description(let description): members += description.members
-        case .presence(let presence):
-            members += [
-                ("kind", .string("presence")), ("connection", .integer(presence.connection)),
-                ("online", .boolean(presence.isOnline)),
-            ]
-            if presence.isShared { members.append(("shared", .boolean(true))) }
-            if presence.hasLeft { members.append(("left", .boolean(true))) }
-        case .question(let question):
-            members += [
-                ("kind", .string("question")), ("id", .integer(question.id)),
-                ("after", .integer(question.after)), ("through", .integer(question.through)),
-            ]
-        case .answer(let answer): members += answer.members
-        case .ping(let id): members += [("kind", .string("ping")), ("id", .integer(id))]
-        case .pong(let id): members += [("kind", .string("pong")), ("id", .integer(id))]
-        }
-        return JSON.object(members).bytes
+        let head: [JSON.Member] = JSON.members(["v": Self.version, "device": device.description, "at": at])
+        return JSON.object(head + body.members).bytes
     }
 
     /// - Throws: `MessageError`, which says what was wrong.
     public init(decoding bytes: [UInt8]) throws(MessageError) {
-        guard bytes.count <= Self.maximumBytes else {
-            throw MessageError("a message has \(bytes.count) bytes, more than \(Self.maximumBytes)")
-        }
-        let json: JSON
-        do { json = try JSONParser.parse(bytes) } catch { throw MessageError("\(error)") }
-        let reader = Reader(json)
+        let reader = try MemberReader(parsing: bytes)
         let version = try reader.integer("v") as UInt32
         guard version >= 1 else { throw MessageError("\"v\" is not 1 or more") }
-        device = try reader.device("device")
+        guard let device = reader.json["device"]?.string.flatMap(Device.init) else {
+            throw MessageError("\"device\" is missing or no device")
+        }
+        self.device = device
         at = try reader.integer("at")
         let kind = try reader.text("kind", bytes: 64)
         guard version <= Self.version else {
-            body = .said(Said(number: try reader.integer("number"), previous: try reader.previous(), content: .unknown))
+            body = .entry(
+                StreamEntry(
+                    number: try reader.integer("number"), previous: try reader.integer("previous"), content: .unknown))
             return
         }
         switch kind {
@@ -54,7 +32,7 @@ extension Message {
             body = .presence(
                 Presence(
                     connection: try reader.integer("connection"), isOnline: try reader.flag("online"),
-                    isShared: try reader.optionalFlag("shared"), hasLeft: try reader.optionalFlag("left")))
+                    isDuplicated: try reader.optionalFlag("shared"), hasLeft: try reader.optionalFlag("left")))
         case "question":
             let question = Question(
                 id: try reader.integer("id"), after: try reader.integer("after"), through: try reader.integer("through")
@@ -64,33 +42,53 @@ extension Message {
         case "answer": body = .answer(try Answer(reader))
         case "ping": body = .ping(try reader.integer("id"))
         case "pong": body = .pong(try reader.integer("id"))
-        default: body = .said(try Said(reader))
+        default: body = .entry(try StreamEntry(reader))
         }
     }
 }
 
-extension Said {
+extension Message.Body {
     fileprivate var members: [JSON.Member] {
-        let members: [JSON.Member] = [("number", .integer(number)), ("previous", .integer(previous))]
-        switch content {
-        case .event(let event): return members + event.members
-        case .claim(let claim): return members + claim.members
-        case .removal(let removal): return members + removal.members
-        case .nothing, .unknown, .malformed: return members + [("kind", .string("nothing"))]
+        switch self {
+        case .entry(let entry): entry.members
+        case .description(let it):
+            JSON.members([
+                "kind": "description", "counter": it.counter, "name": it.name, "first": it.first, "last": it.last,
+                "attended": it.attended.map(\.description),
+            ])
+        case .presence(let it):
+            JSON.present([
+                "kind": "presence", "connection": it.connection, "online": it.isOnline,
+                "shared": JSON.ifTrue(it.isDuplicated), "left": JSON.ifTrue(it.hasLeft),
+            ])
+        case .question(let it):
+            JSON.members(["kind": "question", "id": it.id, "after": it.after, "through": it.through])
+        case .answer(let it):
+            JSON.present([
+                "kind": "answer", "id": it.id, "after": it.after, "through": it.through,
+                "items": it.items.map { JSON.object($0.members) }, "wait": it.wait > 0 ? it.wait : nil,
+            ])
+        case .ping(let id): JSON.members(["kind": "ping", "id": id])
+        case .pong(let id): JSON.members(["kind": "pong", "id": id])
         }
     }
+}
 
-    fileprivate init(_ reader: Reader) throws(MessageError) {
+extension StreamEntry {
+    fileprivate var members: [JSON.Member] {
+        JSON.members(["number": number, "previous": previous]) + content.members
+    }
+
+    fileprivate init(_ reader: MemberReader) throws(MessageError) {
         number = try reader.integer("number")
-        previous = try reader.previous()
+        previous = try reader.integer("previous")
         guard previous < number else { throw MessageError("\"previous\" is not below \"number\"") }
         do throws(MessageError) { content = try Content(reader) } catch { content = .malformed(error.description) }
     }
 
     /// In an answer each item may be of a version of its own.
     fileprivate init(item json: JSON) throws(MessageError) {
-        let reader = Reader(json)
-        try self.init(reader)
+        try self.init(MemberReader(json))
         let version = json["v"]?.integer(as: UInt32.self) ?? 1
         if version > Message.version { content = .unknown }
     }
@@ -99,14 +97,57 @@ extension Said {
     public var encodedCount: Int { JSON.object(members).bytes.count }
 }
 
-extension Said.Content {
-    fileprivate init(_ reader: Reader) throws(MessageError) {
+extension StreamEntry.Content {
+    fileprivate var members: [JSON.Member] {
+        switch self {
+        case .event(let event):
+            JSON.present([
+                "kind": "event", "source": event.name.source, "event-id": event.name.eventID,
+                "topic": event.topic.description, "title": event.title, "body": event.body,
+                "published": event.published, "expires": event.expires,
+                "fields": event.fields.isEmpty ? nil : JSON(event.fields),
+                "options": event.options.isEmpty ? nil : JSON(event.options),
+                "retained": JSON.ifTrue(event.isRetained), "silent": JSON.ifTrue(event.isSilent),
+                "urgency": event.urgency, "outcome": event.outcome.isEmpty ? nil : event.outcome,
+            ])
+        case .claim(let claim):
+            JSON.present([
+                "kind": "claim", "source": claim.name.source, "event-id": claim.name.eventID,
+                "topic": claim.topic.description, "form": claim.form.rawValue, "place": claim.place,
+                "expires": claim.expires,
+            ])
+        case .removal(let removal):
+            JSON.members([
+                "kind": "removal", "source": removal.name.source, "event-id": removal.name.eventID,
+                "topic": removal.topic.description, "published": removal.published,
+            ])
+        case .nothing, .unknown, .malformed: JSON.members(["kind": "nothing"])
+        }
+    }
+
+    fileprivate init(_ reader: MemberReader) throws(MessageError) {
         switch try reader.text("kind", bytes: 64) {
-        case "event": self = .event(try SaidEvent(reader))
-        case "claim": self = .claim(try SaidClaim(reader))
+        case "event":
+            self = .event(
+                SharedEvent(
+                    name: try reader.name(), topic: try reader.topic(),
+                    title: try reader.text("title", bytes: 64 << 10),
+                    body: try reader.text("body", bytes: 64 << 10), fields: try reader.fields("fields"),
+                    options: try reader.fields("options"), published: try reader.integer("published"),
+                    expires: try reader.integer("expires"), isRetained: try reader.optionalFlag("retained"),
+                    isSilent: try reader.optionalFlag("silent"), urgency: try reader.optionalInteger("urgency"),
+                    outcome: try reader.optionalText("outcome", bytes: 64) ?? ""))
+        case "claim":
+            // A form of a later version is still a claim.
+            let form = SharedClaim.Form(rawValue: try reader.text("form", bytes: 64)) ?? .claimed
+            self = .claim(
+                SharedClaim(
+                    name: try reader.name(), topic: try reader.topic(), form: form,
+                    place: try reader.optionalText("place", bytes: 64) ?? "",
+                    expires: try reader.optionalInteger("expires")))
         case "removal":
             self = .removal(
-                SaidRemoval(
+                SharedRemoval(
                     name: try reader.name(), topic: try reader.topic(), published: try reader.integer("published")))
         case "nothing": self = .nothing
         default: self = .unknown
@@ -114,76 +155,11 @@ extension Said.Content {
     }
 }
 
-extension SaidEvent {
-    fileprivate var members: [JSON.Member] {
-        var members: [JSON.Member] =
-            [("kind", .string("event"))] + name.members + [
-                ("topic", .string(topic.description)), ("title", .string(title)),
-                ("body", .string(body)), ("published", .integer(published)),
-                ("expires", .integer(expires)),
-            ]
-        if !fields.isEmpty { members.append(("fields", JSON(fields))) }
-        if !options.isEmpty { members.append(("options", JSON(options))) }
-        if isRetained { members.append(("retained", .boolean(true))) }
-        if isSilent { members.append(("silent", .boolean(true))) }
-        if let urgency { members.append(("urgency", .integer(urgency))) }
-        if !outcome.isEmpty { members.append(("outcome", .string(outcome))) }
-        return members
-    }
-
-    fileprivate init(_ reader: Reader) throws(MessageError) {
-        self.init(
-            name: try reader.name(), topic: try reader.topic(), title: try reader.text("title", bytes: 64 << 10),
-            body: try reader.text("body", bytes: 64 << 10), fields: try reader.fields("fields"),
-            options: try reader.fields("options"), published: try reader.integer("published"),
-            expires: try reader.integer("expires"), isRetained: try reader.optionalFlag("retained"),
-            isSilent: try reader.optionalFlag("silent"), urgency: try reader.optionalInteger("urgency"),
-            outcome: try reader.optionalText("outcome", bytes: 64))
-    }
-}
-
-extension SaidClaim {
-    fileprivate var members: [JSON.Member] {
-        var members: [JSON.Member] =
-            [("kind", .string("claim"))] + name.members + [
-                ("topic", .string(topic.description)), ("form", .string(form.rawValue)),
-                ("place", .string(place)),
-            ]
-        if let expires { members.append(("expires", .integer(expires))) }
-        return members
-    }
-
-    fileprivate init(_ reader: Reader) throws(MessageError) {
-        // A form of a later version is still a claim.
-        let form = Form(rawValue: try reader.text("form", bytes: 64)) ?? .claimed
-        self.init(
-            name: try reader.name(), topic: try reader.topic(), form: form,
-            place: try reader.optionalText("place", bytes: 64), expires: try reader.optionalInteger("expires"))
-    }
-}
-
-extension SaidRemoval {
-    fileprivate var members: [JSON.Member] {
-        [("kind", .string("removal"))] + name.members + [
-            ("topic", .string(topic.description)), ("published", .integer(published)),
-        ]
-    }
-}
-
 extension Description {
-    /// Screens that are told; rule 15 of docs/link.md.
+    /// Screens that are announced; rule 15 of docs/link.md.
     public static let maximumAttended = 64
 
-    fileprivate var members: [JSON.Member] {
-        [
-            ("kind", .string("description")), ("counter", .integer(counter)),
-            ("name", .string(name)), ("first", .integer(first)),
-            ("last", .integer(last)),
-            ("attended", .array(attended.map { .string($0.description) })),
-        ]
-    }
-
-    fileprivate init(_ reader: Reader) throws(MessageError) {
+    fileprivate init(_ reader: MemberReader) throws(MessageError) {
         self.init(
             counter: try reader.integer("counter"), name: try reader.text("name", bytes: 64),
             first: try reader.integer("first"), last: try reader.integer("last"))
@@ -192,11 +168,9 @@ extension Description {
         guard let elements = digests.elements, elements.count <= Self.maximumAttended else {
             throw MessageError("\"attended\" is not an array of at most \(Self.maximumAttended) digests")
         }
-        for element in elements {
-            guard let digest = element.string.flatMap(Digest.init) else {
-                throw MessageError("\"attended\" holds something other than digests")
-            }
-            attended.append(digest)
+        attended = elements.compactMap { $0.string.flatMap(Digest.init) }
+        guard attended.count == elements.count else {
+            throw MessageError("\"attended\" holds something other than digests")
         }
     }
 }
@@ -205,17 +179,7 @@ extension Answer {
     /// Rows in one answer.
     public static let maximumItems = 1000
 
-    fileprivate var members: [JSON.Member] {
-        var members: [JSON.Member] = [
-            ("kind", .string("answer")), ("id", .integer(id)),
-            ("after", .integer(after)), ("through", .integer(through)),
-            ("items", .array(items.map { .object($0.members) })),
-        ]
-        if wait > 0 { members.append(("wait", .integer(wait))) }
-        return members
-    }
-
-    fileprivate init(_ reader: Reader) throws(MessageError) {
+    fileprivate init(_ reader: MemberReader) throws(MessageError) {
         self.init(
             id: try reader.integer("id"), after: try reader.integer("after"), through: try reader.integer("through"),
             items: [], wait: try reader.optionalInteger("wait") ?? 0)
@@ -225,7 +189,7 @@ extension Answer {
         }
         var last = after
         for element in elements {
-            let item = try Said(item: element)
+            let item = try StreamEntry(item: element)
             guard item.number > last, item.number <= through else {
                 throw MessageError("the numbers of an answer do not ascend within its range")
             }
@@ -235,24 +199,26 @@ extension Answer {
     }
 }
 
-extension GlobalName {
-    fileprivate var members: [JSON.Member] {
-        [("source", .string(source)), ("event-id", .string(eventID))]
-    }
-}
-
 extension JSON {
     fileprivate init(_ fields: Fields) {
         self = .object(fields.map { ($0.key, $0.value.typedJSON) })
     }
 }
 
-/// The members of a message, and errors that name them.
-private struct Reader {
+/// The members of an object, and errors that name them.
+struct MemberReader {
     let json: JSON
 
     init(_ json: JSON) {
         self.json = json
+    }
+
+    /// Reads what came from the broker.
+    init(parsing bytes: [UInt8]) throws(MessageError) {
+        guard bytes.count <= Message.maximumBytes else {
+            throw MessageError("a message has \(bytes.count) bytes, more than \(Message.maximumBytes)")
+        }
+        do { json = try JSONParser.parse(bytes) } catch { throw MessageError("\(error)") }
     }
 
     func integer<Integer: FixedWidthInteger>(_ name: String) throws(MessageError) -> Integer {
@@ -266,17 +232,15 @@ private struct Reader {
         json[name] == nil ? nil : try integer(name)
     }
 
-    func previous() throws(MessageError) -> UInt64 { try integer("previous") }
-
-    func text(_ name: String, bytes: Int) throws(MessageError) -> String {
+    func text(_ name: String, bytes: Int = .max) throws(MessageError) -> String {
         guard let text = json[name]?.string, text.utf8.count <= bytes else {
             throw MessageError("\"\(name)\" is missing or no text of at most \(bytes) bytes")
         }
         return text
     }
 
-    func optionalText(_ name: String, bytes: Int) throws(MessageError) -> String {
-        json[name] == nil ? "" : try text(name, bytes: bytes)
+    func optionalText(_ name: String, bytes: Int = .max) throws(MessageError) -> String? {
+        json[name] == nil ? nil : try text(name, bytes: bytes)
     }
 
     func flag(_ name: String) throws(MessageError) -> Bool {
@@ -288,11 +252,12 @@ private struct Reader {
         json[name] == nil ? false : try flag(name)
     }
 
-    func device(_ name: String) throws(MessageError) -> Device {
-        guard let device = json[name]?.string.flatMap(Device.init) else {
-            throw MessageError("\"\(name)\" is missing or no device")
+    /// Bytes in Base64.
+    func data(_ name: String, count: Int? = nil) throws(MessageError) -> [UInt8] {
+        guard let data = json[name]?.string.flatMap(Base64.decode), count == nil || data.count == count else {
+            throw MessageError("\"\(name)\" is missing or no Base64 of the right length")
         }
-        return device
+        return data
     }
 
     func topic() throws(MessageError) -> Topic {
@@ -337,46 +302,33 @@ public enum Envelope: Equatable, Sendable {
 
     /// The envelope in JSON, UTF-8.
     public func encoded(version: Int) -> [UInt8] {
-        let version: JSON.Member = ("v", .integer(version))
-        switch self {
-        case .sealed(let key, let nonce, let ciphertext):
-            return JSON.object([
-                version, ("key", .string(key)), ("nonce", .string(Base64.encode(nonce))),
-                ("sealed", .string(Base64.encode(ciphertext))),
-            ]).bytes
-        case .signed(let signer, let signature, let message):
-            return JSON.object([
-                version, ("signer", .string(Base64.encode(signer))),
-                ("signature", .string(Base64.encode(signature))),
-                ("signed", .string(Base64.encode(message))),
-            ]).bytes
-        }
+        let json: JSON =
+            switch self {
+            case .sealed(let key, let nonce, let ciphertext):
+                ["v": version, "key": key, "nonce": Base64.encode(nonce), "sealed": Base64.encode(ciphertext)]
+            case .signed(let signer, let signature, let message):
+                [
+                    "v": version, "signer": Base64.encode(signer), "signature": Base64.encode(signature),
+                    "signed": Base64.encode(message),
+                ]
+            }
+        return json.bytes
     }
 
     /// - Returns: `nil` if the bytes are JSON without an envelope, such as a message.
     /// - Throws: `MessageError` if they are not JSON, or an envelope that cannot be read or has another version.
     public static func decode(_ bytes: [UInt8], version: Int) throws(MessageError) -> Envelope? {
-        guard bytes.count <= Message.maximumBytes else {
-            throw MessageError("a message has \(bytes.count) bytes, more than \(Message.maximumBytes)")
-        }
-        let json: JSON
-        do { json = try JSONParser.parse(bytes) } catch { throw MessageError("\(error)") }
-        func data(_ name: String, count: Int? = nil) throws(MessageError) -> [UInt8] {
-            guard let data = json[name]?.string.flatMap(Base64.decode), count == nil || data.count == count else {
-                throw MessageError("\"\(name)\" is missing or no Base64 of the right length")
-            }
-            return data
-        }
+        let reader = try MemberReader(parsing: bytes)
+        let json = reader.json
         guard json["sealed"] != nil || json["signed"] != nil else { return nil }
         guard json["v"]?.integer() == version else { throw MessageError("\"v\" must be \(version)") }
-        if json["sealed"] != nil {
-            guard let key = json["key"]?.string, key.utf8.count <= 64 else {
-                throw MessageError("\"key\" is missing or no text of at most 64 bytes")
-            }
-            return .sealed(key: key, nonce: try data("nonce", count: 12), ciphertext: try data("sealed"))
+        guard json["sealed"] != nil else {
+            return .signed(
+                signer: try reader.data("signer", count: 32), signature: try reader.data("signature", count: 64),
+                message: try reader.data("signed"))
         }
-        return .signed(
-            signer: try data("signer", count: 32), signature: try data("signature", count: 64),
-            message: try data("signed"))
+        return .sealed(
+            key: try reader.text("key", bytes: 64), nonce: try reader.data("nonce", count: 12),
+            ciphertext: try reader.data("sealed"))
     }
 }

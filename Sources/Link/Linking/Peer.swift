@@ -3,29 +3,29 @@ import NotifyText
 /// Another device on the line.
 struct Peer {
     var record: DeviceRecord
-    /// The numbers up to `record.taken` that were not taken: those that are missing, and those that are `pending`. On
+    /// The numbers up to `record.received` that are not done: those that are missing, and those that are `pending`. On
     /// disk both are the same.
-    var open: RangeSet
+    var open: NumberSet
     /// The open numbers that notifyd has, and has not answered yet.
-    var pending = RangeSet()
-    /// Numbers of messages that this version cannot read: they are asked for after an upgrade.
-    var unknown: RangeSet
+    var pending = NumberSet()
+    /// Numbers of entries that this version cannot read: they are requested after an upgrade.
+    var unknown: NumberSet
 
     /// Whether this device began to listen to its stream during this connection.
-    var isBegun = false
+    var hasStartedNow = false
 
     // Presence.
     var isOnline = false
     var connection: UInt64 = 0
     var counter: UInt64 = 0
-    /// The highest number of its descriptions.
+    /// The highest number in its descriptions.
     var described: UInt64 = 0
-    var first: UInt64?
     var attended: Set<Digest> = []
-    var heard: Uptime?
-    /// The same by the wall clock, in microseconds since the epoch. On disk it is an hour old, at most, while the
-    /// device is online.
-    var heardAt: Int64?
+    /// When it last sent something, as far as it is sure that this was live.
+    var lastHeard: Uptime?
+    /// When its last message came, in microseconds since the epoch. On disk it is an hour old, at most, while the device
+    /// is online.
+    var lastSeen: Int64?
     var offset = ClockOffset()
     var roundTrip: Duration?
 
@@ -33,30 +33,31 @@ struct Peer {
     /// notifyd refuses its events until then.
     var blockedUntil: Uptime?
     var refusals = 0
-    /// It is not asked again before this time.
-    var askAgain: Uptime?
-    var unanswered = 0
-    var unreadable = 0
-    var events: TokenBucket
-    var values = 0
+    /// It gets no question before this time.
+    var questionsFrom: Uptime?
+    var unansweredQuestions = 0
+    /// How many events it may still send; rule 11.
+    var eventQuota: TokenBucket
+    /// How many of the values on the broker are its own.
+    var valueCount = 0
 
     init(_ record: DeviceRecord, limits: LinkLimits) {
         self.record = record
-        events = TokenBucket(every: Duration.seconds(1) / max(limits.eventsPerSecond, 1), burst: limits.eventBurst)
-        open = RangeSet(record.missing, limit: limits.missingRanges)
-        unknown = RangeSet(record.unknown, limit: limits.missingRanges)
+        eventQuota = TokenBucket(every: Duration.seconds(1) / max(limits.eventsPerSecond, 1), burst: limits.eventBurst)
+        open = NumberSet(record.missing, limit: limits.missingRanges)
+        unknown = NumberSet(record.unknown, limit: limits.missingRanges)
     }
 
-    /// The first range that could be asked for.
-    var missing: RangeSet.Range? { open.first(notIn: pending) }
+    /// The first range that could be requested.
+    var missing: Range<UInt64>? { open.first(notIn: pending) }
 
-    var isBehind: Bool { isOnline && record.start != nil && (described > record.taken || missing != nil) }
+    var isBehind: Bool { isOnline && record.start != nil && (described > record.received || missing != nil) }
 
     /// Whether nothing but its key on a channel is known: it has left.
     var isKeyOnly: Bool { record.signer != nil && record.start == nil && record.name.isEmpty && !isOnline }
 
-    /// Everything up to this number was taken.
-    var floor: UInt64 { open.first?.after ?? record.taken }
+    /// Everything up to this number is done.
+    var floor: UInt64 { open.first?.lowerBound ?? record.received }
 
     /// As it goes to disk.
     var stored: DeviceRecord {
@@ -67,107 +68,46 @@ struct Peer {
     }
 }
 
-/// Ranges of numbers, ascending and apart; each excludes its lower bound and includes its upper one, as `previous` and
-/// `number` of a message do. There are at most `limit` of them: beyond that the two that are closest become one, with
-/// what is between them.
-public struct RangeSet: Equatable, Sendable {
-    /// The numbers above `after`, up to `through`.
-    public struct Range: Hashable, Sendable {
-        public let after: UInt64
-        public let through: UInt64
-
-        /// `after` is below `through`.
-        public init(after: UInt64, through: UInt64) {
-            precondition(after < through, "a range of numbers is empty")
-            self.after = after
-            self.through = through
-        }
-    }
-
-    /// In ascending order.
-    public private(set) var ranges: [Range] = []
+/// Numbers of a stream. `after..<through` stands for the numbers above `after`, up to `through`, as `previous` and
+/// `number` of an entry do. There are at most `limit` ranges: beyond that the two that are closest become one, with what
+/// is between them.
+struct NumberSet: Equatable {
+    private var numbers = RangeSet<UInt64>()
     private let limit: Int
 
-    public init(limit: Int = .max) {
-        self.limit = limit
-    }
-
-    public init(_ ranges: [Range], limit: Int = .max) {
+    init(_ ranges: [Range<UInt64>] = [], limit: Int = .max) {
         self.limit = limit
         for range in ranges { insert(range) }
     }
 
-    public var isEmpty: Bool { ranges.isEmpty }
-    public var first: Range? { ranges.first }
+    /// In ascending order.
+    var ranges: [Range<UInt64>] { Array(numbers.ranges) }
+    /// The first range.
+    var first: Range<UInt64>? { numbers.ranges.first }
 
-    public func contains(_ number: UInt64) -> Bool {
-        let index = firstIndex(endingAtOrAbove: number)
-        return index < ranges.count && ranges[index].after < number
+    /// Nothing has the number 0: a number stands for the step to it from the one before.
+    func contains(_ number: UInt64) -> Bool { number > 0 && numbers.contains(number - 1) }
+
+    mutating func insert(_ range: Range<UInt64>) {
+        numbers.insert(contentsOf: range)
+        joinClosest()
     }
 
-    /// The index of the first range whose end is not below a number.
-    private func firstIndex(endingAtOrAbove number: UInt64) -> Int {
-        var low = 0
-        var high = ranges.count
-        while low < high {
-            let middle = (low + high) / 2
-            if ranges[middle].through < number { low = middle + 1 } else { high = middle }
-        }
-        return low
-    }
-
-    public mutating func insert(_ range: Range) {
-        // Ranges that touch become one.
-        let start = firstIndex(endingAtOrAbove: range.after)
-        var end = start
-        var after = range.after
-        var through = range.through
-        while end < ranges.count, ranges[end].after <= range.through {
-            after = min(after, ranges[end].after)
-            through = max(through, ranges[end].through)
-            end += 1
-        }
-        ranges.replaceSubrange(start..<end, with: [Range(after: after, through: through)])
-        if ranges.count > limit { joinClosest() }
-    }
-
-    public mutating func remove(_ range: Range) {
-        var index = firstIndex(endingAtOrAbove: range.after &+ 1)
-        while index < ranges.count, ranges[index].after < range.through {
-            let old = ranges[index]
-            var rest: [Range] = []
-            if old.after < range.after { rest.append(Range(after: old.after, through: range.after)) }
-            if old.through > range.through { rest.append(Range(after: range.through, through: old.through)) }
-            ranges.replaceSubrange(index...index, with: rest)
-            index += rest.count
-        }
-        if ranges.count > limit { joinClosest() }
+    mutating func remove(_ range: Range<UInt64>) {
+        numbers.remove(contentsOf: range)
+        joinClosest()
     }
 
     /// The first part that another set does not have.
-    func first(notIn other: RangeSet) -> Range? {
-        for range in ranges {
-            var after = range.after
-            var index = other.firstIndex(endingAtOrAbove: after &+ 1)
-            while index < other.ranges.count, other.ranges[index].after <= after, after < range.through {
-                after = min(other.ranges[index].through, range.through)
-                index += 1
-            }
-            guard after < range.through else { continue }
-            let end = index < other.ranges.count ? min(other.ranges[index].after, range.through) : range.through
-            return Range(after: after, through: end)
-        }
-        return nil
-    }
+    func first(notIn other: NumberSet) -> Range<UInt64>? { numbers.subtracting(other.numbers).ranges.first }
 
     private mutating func joinClosest() {
-        let pairs = zip(ranges.indices, ranges.indices.dropFirst())
-        guard let (left, right) = pairs.min(by: { distance($0) < distance($1) }) else { return }
-        ranges[left] = Range(after: ranges[left].after, through: ranges[right].through)
-        ranges.remove(at: right)
+        let ranges = numbers.ranges
+        guard ranges.count > limit else { return }
+        let gaps = zip(ranges, ranges.dropFirst()).map { $0.upperBound..<$1.lowerBound }
+        let least = gaps.min { $0.upperBound - $0.lowerBound < $1.upperBound - $1.lowerBound }
+        if let least { numbers.insert(contentsOf: least) }
     }
-
-    private func distance(_ pair: (Int, Int)) -> UInt64 { ranges[pair.1].after - ranges[pair.0].through }
 }
 
 /// The difference of two clocks: the smallest of those seen in the last five to ten minutes. The smallest has the least
@@ -187,7 +127,7 @@ struct ClockOffset {
         }
     }
 
-    mutating func heard(_ at: Int64, wall: Int64, uptime: Uptime) {
+    mutating func record(_ at: Int64, wall: Int64, uptime: Uptime) {
         let difference = wall.subtractingReportingOverflow(at)
         guard !difference.overflow else { return }
         if let began = started, uptime.microseconds - began.microseconds >= Self.period {

@@ -1,7 +1,7 @@
 import Systemd
 
-/// A broker, and who one is there.
-package struct Broker: Equatable, Sendable {
+/// A broker, and the account there.
+package struct Broker: Sendable {
     /// Where it is: a host and a port, or the path of a Unix socket.
     package enum Address: Equatable, Sendable, CustomStringConvertible {
         case host(String, port: UInt16)
@@ -16,8 +16,8 @@ package struct Broker: Equatable, Sendable {
         }
     }
 
-    /// Whom to trust, and how to show who one is. TLS 1.2 is the oldest that is spoken.
-    package struct TLS: Equatable, Sendable {
+    /// The authorities that are trusted, and the certificate of this device. TLS 1.2 is the oldest version that is used.
+    package struct TLS: Sendable {
         /// A file with the certificates of the authorities that are trusted; `nil`: those of the system.
         package var authorities: String?
         /// Files with the certificate and the private key of this device, for brokers that want one.
@@ -26,11 +26,6 @@ package struct Broker: Equatable, Sendable {
         package init(authorities: String? = nil, certificate: (chain: String, key: String)? = nil) {
             self.authorities = authorities
             self.certificate = certificate
-        }
-
-        package static func == (left: TLS, right: TLS) -> Bool {
-            left.authorities == right.authorities && left.certificate?.chain == right.certificate?.chain
-                && left.certificate?.key == right.certificate?.key
         }
     }
 
@@ -60,7 +55,7 @@ package struct Password: Equatable, Sendable, CustomStringConvertible, CustomDeb
     package var debugDescription: String { description }
 }
 
-/// The versions of MQTT that are spoken.
+/// The supported versions of MQTT.
 package enum ProtocolVersion: Int32, Sendable {
     /// [MQTT 3.1.1](https://docs.oasis-open.org/mqtt/mqtt/v3.1.1/mqtt-v3.1.1.html)
     case v311 = 4
@@ -68,12 +63,12 @@ package enum ProtocolVersion: Int32, Sendable {
     case v5 = 5
 }
 
-/// What is asked of one connection.
+/// The options of one connection.
 package struct ConnectionOptions: Sendable {
     package var broker: Broker
     /// The session on the broker; it outlives the connection.
     package var client: String
-    /// What the broker says when the connection ends without a ``BrokerConnection/disconnect(endingSession:)``.
+    /// What the broker publishes when the connection ends without a ``BrokerConnection/disconnect(endingSession:)``.
     package var will: Will?
     /// Topic filters, with QoS 1.
     package var subscriptions: [String]
@@ -81,17 +76,17 @@ package struct ConnectionOptions: Sendable {
     /// while, one after the other: a broker throws away what it cannot queue for a client, and mosquitto queues 1,000
     /// messages.
     package var parts: [String] = []
-    /// A topic that this client may write and has subscribed: an empty message on it tells that a part has come, and is
-    /// not passed on.
+    /// A topic that this client may write and has subscribed to: an empty message on it shows that a part has come, and
+    /// is not passed on.
     package var marker = ""
-    /// As many retained messages are much.
-    package var keptCount = 500
+    /// After so many retained messages, parts are read.
+    package var manyRetained = 500
     /// When no retained message has come for so long, all have.
-    package var keptSilence: Duration = .seconds(3)
-    /// The version to begin with. A broker that does not have MQTT 5 is asked again with 3.1.1.
+    package var retainedSilence: Duration = .seconds(3)
+    /// The version to begin with. A broker without MQTT 5 gets a second attempt with 3.1.1.
     package var version = ProtocolVersion.v5
-    /// The broker that it names is asked with 3.1.1.
-    package var note: BrokerNote?
+    /// The broker that it names gets 3.1.1.
+    package var downgrades: DowngradeFile?
     /// The longest silence between two packets.
     package var keepalive: Duration = .seconds(60)
     /// How long the broker may take to accept the connection, and to acknowledge a message.
@@ -123,7 +118,7 @@ package struct ConnectionOptions: Sendable {
     }
 }
 
-/// What the broker publishes when a connection ends without a word. It is retained.
+/// What the broker publishes when a connection ends without a DISCONNECT. It is retained.
 package struct Will: Equatable, Sendable {
     package var topic: String
     package var payload: [UInt8]

@@ -4,7 +4,7 @@ import UserFiles
 /// One connection to a broker, from the attempt to its end. Whoever wants to stay connected makes another one after
 /// ``ended``, some time later: each is made again, so that nothing of an old one is sent on a new one.
 ///
-/// What happens is told on a ``WorkLoop``, on which all but connecting is done.
+/// Everything but connecting is done on a ``WorkLoop``, and the handler is called there.
 package final class BrokerConnection: Sendable {
     private let loop: WorkLoop
     private let connection: ConnectionLoop
@@ -22,55 +22,45 @@ package final class BrokerConnection: Sendable {
         loop.perform { [connection] in connection.begin() }
     }
 
-    deinit { put(.end(afterFlush: false)) }
+    deinit { end() }
 
-    private func put(_ command: ConnectionCommand) {
-        loop.perform { [connection] in connection.handle(command) }
+    private func perform(_ command: @escaping @Sendable (ConnectionLoop) -> Void) {
+        loop.perform { [connection] in connection.perform(command) }
     }
 
     /// Sends a message with QoS 1. ``ConnectionEvent/acknowledged(_:)`` has the token.
     package func publish(_ token: UInt64, topic: String, payload: [UInt8], isRetained: Bool) {
-        put(.publish(token, topic: topic, payload: payload, isRetained: isRetained))
+        perform { $0.publish(token, topic, payload, isRetained: isRetained) }
     }
 
     /// Subscribes again, so that the broker sends what it has kept.
-    package func subscribeAgain() { put(.subscribe) }
+    package func subscribeAgain() { perform { $0.subscribeAgain() } }
 
     /// Reads from the broker, or stops for a while: at most ``ConnectionOptions/longestPause``.
-    package func receive(_ isWanted: Bool) { put(.receive(isWanted)) }
+    package func receive(_ isWanted: Bool) { perform { $0.receive(isWanted) } }
 
     /// Lets a message be acknowledged: see ``ConnectionOptions/confirmsMessages``. Once for each message.
-    package func confirm() { put(.confirm) }
+    package func confirm() { perform { $0.confirm() } }
 
     /// Ends the connection. The broker publishes the will.
     ///
-    /// - Parameter afterFlush: whether messages that are not acknowledged are waited for, for at most two seconds.
-    package func end(afterFlush: Bool = false) { put(.end(afterFlush: afterFlush)) }
+    /// - Parameter afterFlush: whether to wait for the acknowledgements of all messages, for at most two seconds.
+    package func end(afterFlush: Bool = false) { perform { $0.finish(within: afterFlush ? .seconds(2) : nil) } }
 
-    /// Disconnects, after messages that are not acknowledged, for which it waits for at most ten seconds. The broker
-    /// does not publish the will.
+    /// Disconnects, after waiting for the acknowledgements of all messages, for at most ten seconds. The broker does not
+    /// publish the will.
     ///
     /// - Parameter endingSession: whether the session on the broker ends too; MQTT 5 only. With MQTT 3.1.1 a connection
     ///   that ``ConnectionOptions/isClean`` ends it.
-    package func disconnect(endingSession: Bool = false) { put(.disconnect(endingSession: endingSession)) }
-}
-
-/// What the owner of a connection wants.
-enum ConnectionCommand: Sendable {
-    case publish(UInt64, topic: String, payload: [UInt8], isRetained: Bool)
-    case subscribe
-    case receive(Bool)
-    case confirm
-    case end(afterFlush: Bool)
-    case disconnect(endingSession: Bool)
+    package func disconnect(endingSession: Bool = false) { perform { $0.disconnect(endingSession: endingSession) } }
 }
 
 /// Why a connection has ended, or did not come about.
 package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertible {
     /// What can be done about it.
     package enum Kind: Equatable, Sendable {
-        /// Its owner wanted it.
-        case asked
+        /// Its owner has ended it.
+        case requested
         /// Another connection has the same session.
         case takenOver
         /// A message was longer than the broker takes.
@@ -103,11 +93,11 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     /// MQTT 5: "packet too large".
     static let tooLong: Int32 = 0x95
 
-    /// Whether the broker has ended the connection without a word.
+    /// Whether the broker has ended the connection without a reason.
     package var isSilent: Bool { self == .closed }
 
     static let malformed = ConnectionEnd(.unavailable, "the broker has sent a packet that cannot be read")
-    static let asked = ConnectionEnd(.asked, "the connection was closed here")
+    static let requested = ConnectionEnd(.requested, "the connection was closed here")
     static let takenOver = ConnectionEnd(.takenOver, "another connection has taken over the session")
     static let slept = ConnectionEnd(.unavailable, "the machine has slept")
     static let closed = ConnectionEnd(.unavailable, "the broker has closed the connection")
@@ -206,22 +196,22 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     }
 }
 
-/// A file that says with which broker MQTT 5 is not to be spoken, because it has sent what cannot be read. libmosquitto
-/// may have ended the process by that. MQTT 3.1.1 has no properties, and with them goes what can be wrong in them.
-package struct BrokerNote: Sendable {
-    /// Whoever deletes the file has MQTT 5 tried again.
+/// A file that names the broker with which MQTT 5 is not used any more, because it has sent a packet that cannot be read.
+/// libmosquitto may have ended the process because of it. MQTT 3.1.1 has no properties, so nothing can be wrong in them.
+package struct DowngradeFile: Sendable {
+    /// MQTT 5 is tried again when this file is deleted.
     package let path: String
 
     package init(path: String) {
         self.path = path
     }
 
-    /// Whether it is about this broker.
+    /// Whether it names this broker.
     func names(_ broker: Broker.Address) -> Bool {
         let text = Array(broker.description.utf8)
         return (try? FileKind.read(path, atMost: text.count + 1)) == text
     }
 
-    /// Without it, MQTT 5 is spoken again with the next connection.
+    /// If this fails, the next connection begins with MQTT 5 again.
     func write(_ broker: Broker.Address) { try? WholeFile.write(broker.description, to: path) }
 }

@@ -155,7 +155,7 @@ final class Client: @unchecked Sendable {
         repeat {
             let result =
                 version == .v5
-                ? notifyd_mqtt_read(pointer, options.note?.path, options.broker.address.description)
+                ? notifyd_mqtt_read(pointer, options.downgrades?.path, options.broker.address.description)
                 : mosquitto_loop_read(pointer, 1)
             if result != MOSQ_ERR_SUCCESS.rawValue { return explain(result) }
         } while socket >= 0 && mosquitto_ssl_get(pointer).map { SSL_pending($0) > 0 } ?? false

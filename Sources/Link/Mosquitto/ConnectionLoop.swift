@@ -29,29 +29,26 @@ final class ConnectionLoop: @unchecked Sendable {
     private var sessionPresent = false
     private var longestPacket: Int?
     private var isFlushing = false
-    /// Set if the connection is to end with a DISCONNECT.
-    private var farewell: Farewell?
+    /// Whether the connection is to end with a DISCONNECT, and the session with it.
+    private var sendsDisconnect = false
+    private var endsSession = false
     private var sent: [Int32: (token: UInt64, topic: String)] = [:]
     /// What the broker has not answered yet.
     private var subscription: (id: Int32, filters: [String])?
-    /// `nil` if nothing is read of it any more.
-    private var kept: KeptMessages?
+    /// `nil` once all have come.
+    private var retained: RetainedMessages?
     /// Messages that were not confirmed, and until when they must be.
     private var unconfirmed = 0
     private var confirmBy: Int64?
 
-    /// What the broker has kept and sends to those who subscribe.
-    private struct KeptMessages {
+    /// The retained messages, which the broker sends after a subscription.
+    private struct RetainedMessages {
         /// The filter of the part that is being read; `nil`: everything is.
         var part: String?
         /// Those of the next parts.
         var rest: ArraySlice<String>
         var count = 0
         var lastHeard: Int64 = 0
-    }
-
-    private struct Farewell {
-        let endsSession: Bool
     }
 
     // Time, in microseconds of the clock that goes on while the machine sleeps.
@@ -73,7 +70,7 @@ final class ConnectionLoop: @unchecked Sendable {
         self.options = options
         self.loop = loop
         self.handler = handler
-        version = options.note?.names(options.broker.address) ?? false ? .v311 : options.version
+        version = options.downgrades?.names(options.broker.address) ?? false ? .v311 : options.version
         keepalive = options.keepalive.microseconds
         timer = notifyd_mqtt_timer()
         precondition(timer >= 0, "no timer can be created")
@@ -139,18 +136,18 @@ final class ConnectionLoop: @unchecked Sendable {
         // When it is released, it closes the socket: the broker publishes the will, unless it was told that the
         // connection ends.
         self.client = nil
-        guard end == .asked, isConnected, let farewell else { return attemptEnded(end) }
+        guard end == .requested, isConnected, sendsDisconnect else { return attemptEnded(end) }
         onOwnThread { [self] in
-            client.disconnect(endingSession: farewell.endsSession)
+            client.disconnect(endingSession: endsSession)
             loop.perform { self.attemptEnded(end) }
         }
     }
 
     private func attemptEnded(_ end: ConnectionEnd) {
-        if end == .malformed, version == .v5 { options.note?.write(options.broker.address) }
-        // A broker of 3.1.1 says so, or closes the connection without a word, or answers what is not MQTT 5.
+        if end == .malformed, version == .v5 { options.downgrades?.write(options.broker.address) }
+        // A broker of 3.1.1 refuses the version, or closes the connection, or answers what is not MQTT 5.
         let isOld = isVersionRefused || end == .closed && !hasAnswered || end == .malformed
-        if version == .v5, !isConnected, end.kind != .asked, isOld {
+        if version == .v5, !isConnected, end.kind != .requested, isOld {
             version = .v311
             return attempt()
         }
@@ -161,49 +158,60 @@ final class ConnectionLoop: @unchecked Sendable {
 
     // MARK: Commands
 
-    func handle(_ command: ConnectionCommand) {
+    func perform(_ command: (ConnectionLoop) -> Void) {
         guard !isOver else { return }
-        switch command {
-        case .publish(let token, let topic, let payload, let isRetained):
-            guard isConnected, end == nil, !isFlushing, let client else { return }
-            switch client.publish(topic, payload, isRetained: isRetained) {
-            case .success(let id):
-                if sent.isEmpty { lastHeard = Clock.boottime() }
-                sent[id] = (token, topic)
-                lastSent = Clock.boottime()
-            case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
-            case .failure(let error): end = error
-            }
-        case .subscribe: if isConnected, !options.subscriptions.isEmpty { subscribeAll() }
-        case .receive(let isWanted):
-            pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
-        case .confirm:
-            unconfirmed -= 1
-            if unconfirmed <= 0 { (unconfirmed, confirmBy) = (0, nil) }
-        case .end(let afterFlush):
-            if afterFlush, isConnected, !sent.isEmpty {
-                isFlushing = true
-                deadline = Clock.boottime() + 2_000_000
-            } else {
-                end = end ?? .asked
-            }
-        case .disconnect(let endingSession):
-            farewell = Farewell(endsSession: endingSession)
-            if isConnected, !sent.isEmpty {
-                isFlushing = true
-                deadline = Clock.boottime() + 10_000_000
-            } else {
-                end = end ?? .asked
-            }
-        }
+        command(self)
         proceed()
+    }
+
+    func publish(_ token: UInt64, _ topic: String, _ payload: [UInt8], isRetained: Bool) {
+        guard isConnected, end == nil, !isFlushing, let client else { return }
+        switch client.publish(topic, payload, isRetained: isRetained) {
+        case .success(let id):
+            if sent.isEmpty { lastHeard = Clock.boottime() }
+            sent[id] = (token, topic)
+            lastSent = Clock.boottime()
+        case .failure(let error) where error.kind == .messageTooLong: handler(.refusedAsTooLong(token))
+        case .failure(let error): end = error
+        }
+    }
+
+    func subscribeAgain() {
+        if isConnected, !options.subscriptions.isEmpty { subscribeAll() }
+    }
+
+    func receive(_ isWanted: Bool) {
+        pausedUntil = isWanted ? nil : Clock.boottime() + options.longestPause.microseconds
+    }
+
+    func confirm() {
+        unconfirmed -= 1
+        if unconfirmed <= 0 { (unconfirmed, confirmBy) = (0, nil) }
+    }
+
+    /// Ends the connection.
+    ///
+    /// - Parameter time: to wait for the acknowledgements of all messages, at most; `nil`: none.
+    func finish(within time: Duration?) {
+        if let time, isConnected, !sent.isEmpty {
+            isFlushing = true
+            deadline = Clock.boottime() + time.microseconds
+        } else {
+            fail(.requested)
+        }
+    }
+
+    func disconnect(endingSession: Bool) {
+        sendsDisconnect = true
+        endsSession = endingSession
+        finish(within: .seconds(10))
     }
 
     // MARK: Subscriptions
 
     private func subscribeAll() {
-        if let part = kept?.part, let client { note(sending: client.unsubscribe(part)) }
-        kept = options.parts.isEmpty ? nil : KeptMessages(rest: options.parts[...])
+        if let part = retained?.part, let client { recordSent(client.unsubscribe(part)) }
+        retained = options.parts.isEmpty ? nil : RetainedMessages(rest: options.parts[...])
         subscribe(options.subscriptions)
     }
 
@@ -221,43 +229,45 @@ final class ConnectionLoop: @unchecked Sendable {
         guard let (awaited, filters) = subscription, id == awaited else { return }
         subscription = nil
         // What is refused of a part comes when it changes.
-        guard kept?.part == nil else { return mark() }
+        guard retained?.part == nil else { return publishMarker() }
         if let refused = zip(filters, codes).first(where: { $0.1 >= 0x80 }) {
-            end = end ?? ConnectionEnd(noReading: refused.0)
+            fail(ConnectionEnd(noReading: refused.0))
         }
         becomeConnected()
     }
 
-    /// A broker keeps the order of what it sends to a client, so this comes after all that it had kept of the part.
-    private func mark() {
-        kept?.lastHeard = Clock.boottime()
+    /// A broker keeps the order of what it sends to a client, so this comes after all that it had retained of the part.
+    private func publishMarker() {
+        retained?.lastHeard = Clock.boottime()
         guard end == nil, !isFlushing, let client else { return }
-        note(sending: client.publish(options.marker, [], isRetained: false))
+        recordSent(client.publish(options.marker, [], isRetained: false))
     }
 
     /// Goes on to the next part.
     private func readNextPart() {
-        guard var kept, end == nil, let client else { return }
-        if let part = kept.part { note(sending: client.unsubscribe(part)) }
-        kept.part = kept.rest.popFirst()
-        kept.lastHeard = Clock.boottime()
-        self.kept = kept.part == nil ? nil : kept
-        if let part = kept.part { subscribe([part]) }
+        guard var retained, end == nil, let client else { return }
+        if let part = retained.part { recordSent(client.unsubscribe(part)) }
+        retained.part = retained.rest.popFirst()
+        retained.lastHeard = Clock.boottime()
+        self.retained = retained.part == nil ? nil : retained
+        if let part = retained.part { subscribe([part]) }
     }
 
-    private func note(sending result: Result<Int32, ConnectionEnd>) {
+    private func recordSent(_ result: Result<Int32, ConnectionEnd>) {
         switch result {
         case .success: lastSent = Clock.boottime()
-        case .failure(let error): end = end ?? error
+        case .failure(let error): fail(error)
         }
     }
 
-    /// When everything has come that the broker has kept, or of a part of it.
-    private var keptEnd: Int64? {
-        guard let kept, pausedUntil == nil, !isFlushing, kept.part != nil || kept.count >= options.keptCount else {
+    /// When everything has come that the broker has retained, or of a part of it.
+    private var retainedEnd: Int64? {
+        guard let retained, pausedUntil == nil, !isFlushing,
+            retained.part != nil || retained.count >= options.manyRetained
+        else {
             return nil
         }
-        return kept.lastHeard + options.keptSilence.microseconds
+        return retained.lastHeard + options.retainedSilence.microseconds
     }
 
     // MARK: Waiting
@@ -286,15 +296,13 @@ final class ConnectionLoop: @unchecked Sendable {
 
     private func ready(_ events: Int16) {
         guard let client else { return }
-        if events & Int16(POLLOUT) != 0 { note(client.write()) }
-        if end == nil, events & Int16(POLLIN | POLLHUP | POLLERR) != 0 { note(client.read()) }
+        if events & Int16(POLLOUT) != 0 { fail(client.write()) }
+        if end == nil, events & Int16(POLLIN | POLLHUP | POLLERR) != 0 { fail(client.read()) }
         proceed()
     }
 
-    /// An error that no callback has explained.
-    private func note(_ error: ConnectionEnd?) {
-        if let error, end == nil { end = error }
-    }
+    /// Ends the connection, unless a callback has had a better reason to.
+    private func fail(_ reason: ConnectionEnd?) { end = end ?? reason }
 
     /// A timer that fires too early does no harm.
     private func arm(_ now: Int64) {
@@ -302,7 +310,7 @@ final class ConnectionLoop: @unchecked Sendable {
         if let deadline { moments.append(deadline) }
         if let pausedUntil { moments.append(pausedUntil) }
         if let confirmBy { moments.append(confirmBy) }
-        if let keptEnd { moments.append(keptEnd) }
+        if let retainedEnd { moments.append(retainedEnd) }
         if !sent.isEmpty, unconfirmed == 0 { moments.append(lastHeard + options.timeout.microseconds) }
         let next = max(moments.min()!, now + 1000)
         if let armed, armed <= next { return }
@@ -313,20 +321,20 @@ final class ConnectionLoop: @unchecked Sendable {
     private func checkTime() {
         let now = Clock.boottime()
         let asleep = options.asleep()
-        if asleep - self.asleep >= 5_000_000 { end = end ?? .slept }
+        if asleep - self.asleep >= 5_000_000 { fail(.slept) }
         if let deadline, deadline <= now {
-            end = end ?? (isFlushing ? .asked : ConnectionEnd(.unavailable, "the broker does not answer"))
+            fail(isFlushing ? .requested : ConnectionEnd(.unavailable, "the broker does not answer"))
         }
         if !sent.isEmpty, lastHeard + options.timeout.microseconds <= now, pausedUntil == nil, unconfirmed == 0 {
-            end = end ?? ConnectionEnd(.unavailable, "the broker does not acknowledge messages")
+            fail(ConnectionEnd(.unavailable, "the broker does not acknowledge messages"))
         }
         if let confirmBy, confirmBy <= now {
-            end = end ?? ConnectionEnd(.unavailable, "messages are not taken here in time")
+            fail(ConnectionEnd(.unavailable, "messages are not taken here in time"))
         }
-        if let keptEnd, keptEnd <= now { readNextPart() }
+        if let retainedEnd, retainedEnd <= now { readNextPart() }
         guard end == nil, lastSent + keepalive <= now, let client else { return }
         lastSent = now
-        note(client.keepAlive())
+        fail(client.keepAlive())
     }
 
     // MARK: What libmosquitto tells
@@ -337,7 +345,7 @@ final class ConnectionLoop: @unchecked Sendable {
         hasAnswered = true
         guard code == 0 else {
             isVersionRefused = version == .v5 ? code == 0x84 : code == 1
-            end = end ?? ConnectionEnd(refusedWith: code, version: version, user: options.broker.user)
+            fail(ConnectionEnd(refusedWith: code, version: version, user: options.broker.user))
             return
         }
         if let serverKeepalive, serverKeepalive > 0 { keepalive = Int64(serverKeepalive) * 1_000_000 }
@@ -360,10 +368,10 @@ final class ConnectionLoop: @unchecked Sendable {
         case ..<0x80: handler(.acknowledged(token))
         case ConnectionEnd.tooLong: handler(.refusedAsTooLong(token))
         default:
-            end = end ?? ConnectionEnd(noWriting: topic, code: code)
+            fail(ConnectionEnd(noWriting: topic, code: code))
             return
         }
-        if isFlushing, sent.isEmpty { end = end ?? .asked }
+        if isFlushing, sent.isEmpty { fail(.requested) }
     }
 
     func received(_ message: BrokerMessage) {
@@ -371,12 +379,12 @@ final class ConnectionLoop: @unchecked Sendable {
         // Its acknowledgement is under way already.
         lastSent = lastHeard
         if !options.parts.isEmpty, message.topic == options.marker, message.payload == [] {
-            if kept?.part != nil { readNextPart() }
+            if retained?.part != nil { readNextPart() }
             return
         }
         if message.isRetained {
-            kept?.count += 1
-            kept?.lastHeard = lastHeard
+            retained?.count += 1
+            retained?.lastHeard = lastHeard
         }
         if options.confirmsMessages {
             unconfirmed += 1

@@ -52,13 +52,13 @@ final class ChangeReader: @unchecked Sendable {
     /// After which number `AwaitChanges` is under way.
     private var awaited: UInt64?
     /// Its answer, until the line asks for these rows.
-    private var found: (after: UInt64, page: ChangesPage)?
-    /// Those who have asked for what is awaited.
+    private var nextPage: (after: UInt64, page: ChangesPage)?
+    /// The readers that wait for the same rows.
     private var readers: [Completion] = []
-    /// Cancels the timer that ends their timeout, which begins with the first of them.
+    /// Cancels the timer of their timeout, which begins with the first of them.
     private var endTimeout: (() -> Void)?
-    /// Answers of calls of an earlier notifyd are passed over.
-    private var life: UInt64 = 0
+    /// Which notifyd is called: answers of an earlier one are ignored.
+    private var generation: UInt64 = 0
 
     /// A reader who asks although nothing was committed is not kept waiting.
     private static let timeout: Duration = .milliseconds(10)
@@ -71,10 +71,10 @@ final class ChangeReader: @unchecked Sendable {
 
     /// notifyd is gone, and its answers with it.
     func daemonVanished() {
-        life += 1
+        generation += 1
         awaited = nil
-        found = nil
-        _ = takeReaders()
+        nextPage = nil
+        _ = removeReaders()
     }
 
     /// Reads the rows after a number.
@@ -82,15 +82,15 @@ final class ChangeReader: @unchecked Sendable {
     /// - Parameter completion: gets `nil` if they cannot be read now. It is not called when notifyd vanishes.
     func read(after number: UInt64, limit: UInt32, _ completion: @escaping Completion) {
         // The line has read these rows by `Changes` already.
-        if let found, found.after < number { self.found = nil }
-        if let found, found.after == number {
-            self.found = nil
-            deliver(found.page, after: number, limit, completion)
+        if let nextPage, nextPage.after < number { self.nextPage = nil }
+        if let nextPage, nextPage.after == number {
+            self.nextPage = nil
+            deliver(nextPage.page, after: number, limit, completion)
         } else if awaited == number {
             if readers.isEmpty {
                 endTimeout = source.perform(Self.timeout) { [weak self] in
                     guard let self else { return }
-                    for completion in takeReaders() { call(after: number, limit: limit, completion) }
+                    for completion in removeReaders() { call(after: number, limit: limit, completion) }
                 }
             }
             readers.append(completion)
@@ -99,7 +99,7 @@ final class ChangeReader: @unchecked Sendable {
         }
     }
 
-    private func takeReaders() -> [Completion] {
+    private func removeReaders() -> [Completion] {
         endTimeout?()
         endTimeout = nil
         defer { readers = [] }
@@ -107,8 +107,8 @@ final class ChangeReader: @unchecked Sendable {
     }
 
     private func call(after number: UInt64, limit: UInt32, _ completion: @escaping Completion) {
-        source.read(.present, number, limit) { [weak self, life] page in
-            guard let self, life == self.life else { return }
+        source.read(.present, number, limit) { [weak self, generation] page in
+            guard let self, generation == self.generation else { return }
             guard let page else { return completion(nil) }
             deliver(page, after: number, limit, completion)
         }
@@ -126,31 +126,31 @@ final class ChangeReader: @unchecked Sendable {
     /// Of several who have read everything, each knows the end.
     private func awaitNext(after number: UInt64, _ limit: UInt32) {
         guard awaited.map({ $0 < number }) ?? true else { return }
-        if let found {
+        if let nextPage {
             // The line was told about it, and has begun again further back since then.
-            guard found.after != number else { return onRows() }
-            self.found = nil
+            guard nextPage.after != number else { return onRows() }
+            self.nextPage = nil
         }
         // Those who wait for rows that another reader has read already get them by a call.
-        if let awaited { for completion in takeReaders() { call(after: awaited, limit: limit, completion) } }
+        if let awaited { for completion in removeReaders() { call(after: awaited, limit: limit, completion) } }
         awaited = number
-        source.read(.next, number, limit) { [weak self, life] page in
-            guard let self, life == self.life, awaited == number else { return }
+        source.read(.next, number, limit) { [weak self, generation] page in
+            guard let self, generation == self.generation, awaited == number else { return }
             awaited = nil
             guard let page else {
-                for completion in takeReaders() { completion(nil) }
+                for completion in removeReaders() { completion(nil) }
                 _ = source.perform(backoff.next()) { [weak self] in
-                    guard let self, life == self.life else { return }
+                    guard let self, generation == self.generation else { return }
                     awaitNext(after: number, limit)
                 }
                 return
             }
             backoff.reset()
             guard !readers.isEmpty else {
-                found = (number, page)
+                nextPage = (number, page)
                 return onRows()
             }
-            let completions = takeReaders()
+            let completions = removeReaders()
             deliver(page, after: number, limit) { page in for completion in completions { completion(page) } }
         }
     }
@@ -178,7 +178,7 @@ final class AnnouncementWatch: @unchecked Sendable {
     }
 
     /// Calls that are submitted after this have their signals delivered.
-    func want(_ isWanted: Bool) {
+    func setWanted(_ isWanted: Bool) {
         guard isWanted != self.isWanted else { return }
         self.isWanted = isWanted
         end?.cancel()

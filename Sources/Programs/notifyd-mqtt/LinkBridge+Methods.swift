@@ -15,7 +15,7 @@ extension LinkBridge {
                 Self.interface,
                 [
                     BridgeMethod("List", out: [("link", "a{sv}"), ("lines", "aa{sv}")]) { [weak self] _ in
-                        try await Self.there(self).list()
+                        try await Self.current(self).list()
                     },
                     BridgeMethod("Test", in: [("timeout", "u")], out: [("devices", "aa{sv}")]) {
                         [weak self] arguments in
@@ -25,21 +25,21 @@ extension LinkBridge {
                                 "org.freedesktop.DBus.Error.InvalidArgs",
                                 "The timeout is 1 to \(Self.longestTest) milliseconds.")
                         }
-                        return [Self.array(try await Self.there(self).runTest(.milliseconds(limit)))]
+                        return [Self.array(try await Self.current(self).runTest(.milliseconds(limit)))]
                     },
                     BridgeMethod("ForgetDevice", in: [("device", "s")]) { [weak self] arguments in
-                        try await Self.there(self).forget(arguments[0].string ?? "")
+                        try await Self.current(self).forget(arguments[0].string ?? "")
                         return []
                     },
                     BridgeMethod("Leave", in: [("silent", "b")]) { [weak self] arguments in
-                        try await Self.there(self).leave(isSilent: arguments[0].boolean ?? false)
+                        try await Self.current(self).leave(isSilent: arguments[0].boolean ?? false)
                         return []
                     },
                 ]))
     }
 
     /// The bridge of new settings exports its own methods.
-    private static func there(_ bridge: LinkBridge?) throws -> LinkBridge {
+    private static func current(_ bridge: LinkBridge?) throws -> LinkBridge {
         guard let bridge else { throw notConnected }
         return bridge
     }
@@ -54,12 +54,6 @@ extension LinkBridge {
 
     private static func array(_ entries: [[String: Value]]) -> Value {
         .array(entries.map { .variants($0) }, of: .dictionary(keys: .string, values: .variant))
-    }
-
-    private func onLoop<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
-        await withCheckedContinuation { continuation in
-            loop.perform { continuation.resume(returning: body()) }
-        }
     }
 
     // MARK: List
@@ -102,7 +96,8 @@ extension LinkBridge {
     /// Ends the test if all have answered. A line that has ended gets no more answers.
     func checkTest() {
         guard let testing else { return }
-        let isOver = lines.isEmpty || testing.lines.allSatisfy { $0.test?.id != testing.id || $0.test!.isComplete }
+        let isOver =
+            lines.isEmpty || testing.lines.allSatisfy { $0.link.test?.id != testing.id || $0.link.test!.isComplete }
         if isOver { endTest() }
     }
 
@@ -120,9 +115,10 @@ extension LinkBridge {
                 "org.freedesktop.DBus.Error.InvalidArgs", "A device is 32 lower-case hexadecimal digits.")
         }
         let error: BridgeMethodError? = await onLoop { [self] in
-            let known = lines.filter { line in line.peers.contains { $0.device == device } }
+            let known = lines.filter { line in line.link.peerStates.contains { $0.device == device } }
             guard !known.isEmpty else { return Self.error("UnknownDevice", "No line has a device \(device).") }
-            let isOnline = known.contains { line in line.peers.contains { $0.device == device && $0.isOnline } }
+            let isOnline = known.contains { line in line.link.peerStates.contains { $0.device == device && $0.isOnline }
+            }
             guard !isOnline else {
                 return Self.error(
                     "DeviceOnline",
@@ -174,19 +170,19 @@ extension LineShell {
     fileprivate var properties: [String: Value] {
         [
             "line": .string(name), "state": .string(condition.state.rawValue),
-            "detail": .string(shownCondition.detail), "unopened": .uint64(UInt64(unopenedMessages)),
-            "forged": .uint64(UInt64(forgedMessages)), "crowded": .boolean(isCrowded),
-            "sealed": .boolean(isSealed), "backlog": .uint64(UInt64(backlog)),
+            "detail": .string(condition.detail), "unopened": .uint64(UInt64(link.unopenedMessages)),
+            "forged": .uint64(UInt64(link.forgedMessages)), "crowded": .boolean(link.isCrowded),
+            "sealed": .boolean(isSealed), "backlog": .uint64(UInt64(link.backlog)),
             "round-trip": .uint64(roundTrip.map(\.wholeMicroseconds) ?? 0),
             "devices": .array(
-                peers.map { .variants($0.properties) }, of: .dictionary(keys: .string, values: .variant)),
+                link.peerStates.map { .variants($0.properties) }, of: .dictionary(keys: .string, values: .variant)),
         ]
     }
 
     /// The devices that were asked.
     fileprivate func answers(to id: UInt64) -> [[String: Value]] {
-        guard let test, test.id == id else { return [] }
-        let names = Dictionary(uniqueKeysWithValues: peers.map { ($0.device, $0.name) })
+        guard let test = link.test, test.id == id else { return [] }
+        let names = Dictionary(uniqueKeysWithValues: link.peerStates.map { ($0.device, $0.name) })
         return test.times.keys.sorted().map { device in
             var answer: [String: Value] = [
                 "line": .string(name), "device": .string(device.description), "name": .string(names[device] ?? ""),

@@ -6,7 +6,8 @@ import Routing
 public import TOMLTables
 import UserFiles
 
-/// The link between devices over MQTT: `notifyd-mqtt`. It begins when notifyd is there and says which device this is.
+/// The link between devices over MQTT: `notifyd-mqtt`. Lines start when notifyd is there and the property `Device` is
+/// known.
 @main
 public final class LinkBridge: Bridge, @unchecked Sendable {
     // Proof: everything that changes is used on `loop` only.
@@ -22,11 +23,12 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     var device: Device?
     private var attended: [String] = []
     private var isDaemonThere = false
-    private var isShowing = false
+    /// Whether the status is about to be updated, or was a moment ago.
+    private var isStatusScheduled = false
     var isStopped = false
     /// Whether the device has left, or is about to.
     private var isLeaving = false
-    private var beginning: Task<Void, Never>?
+    private var startTask: Task<Void, Never>?
     /// Ends `run`.
     private var end: AsyncStream<Void>.Continuation?
     /// The test that is under way.
@@ -47,7 +49,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     public func run() async throws {
-        let observation = services.daemon.observe([.attention]) { [self] notice in received(notice) }
+        let observation = services.daemon.observe([.attention]) { [self] notice in handle(notice) }
         let (end, continuation) = AsyncStream<Void>.makeStream()
         loop.perform { self.end = continuation }
         await withTaskCancellationHandler {
@@ -56,31 +58,32 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             continuation.finish()
         }
         withExtendedLifetime(observation) {}
-        await withCheckedContinuation { continuation in
-            loop.perform {
-                self.isStopped = true
-                for line in self.lines { line.handle(.ending) }
-                self.endLines()
-                continuation.resume()
-            }
+        await onLoop { [self] in
+            isStopped = true
+            for line in lines { line.handle(.ending) }
+            endLines()
         }
     }
 
-    public func check() async {
-        await withCheckedContinuation { continuation in loop.perform { continuation.resume() } }
+    public func check() async { await onLoop {} }
+
+    func onLoop<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
+        await withCheckedContinuation { continuation in
+            loop.perform { continuation.resume(returning: body()) }
+        }
     }
 
     // MARK: notifyd
 
-    private func received(_ notice: DaemonNotice) {
+    private func handle(_ notice: DaemonNotice) {
         guard !isStopped, !isLeaving else { return }
         switch notice {
         case .appeared:
             isDaemonThere = true
-            begin()
+            findDevice()
         case .vanished:
             isDaemonThere = false
-            beginning?.cancel()
+            startTask?.cancel()
             // Programs that are still there open their screens again at the next notifyd.
             for topic in attended { screenChanged(topic, isAttended: false) }
             attended = []
@@ -100,16 +103,17 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         for line in lines { line.handle(.screenChanged(prefix, isAttended: isAttended)) }
     }
 
-    /// Asks notifyd which device this is, and begins the lines, or goes on with them.
-    private func begin() {
-        beginning?.cancel()
-        beginning = loop.task { [self] in
+    /// Asks notifyd which device this is, and starts the lines, or goes on with them.
+    private func findDevice() {
+        startTask?.cancel()
+        startTask = loop.task { [self] in
             var backoff = Backoff(upTo: .seconds(30))
             while !Task.isCancelled {
-                if let text = await services.daemon.device(), let device = Device(text) {
+                let reply = try? await services.daemon.connection.call(.toProperties("Get", [.string("Device")]))
+                if let device = reply?.arguments.first?.string.flatMap({ Device($0) }) {
                     do {
                         let prepared = try await prepareLines(of: device)
-                        loop.perform { self.found(device, prepared) }
+                        loop.perform { self.startLines(of: device, prepared) }
                         return
                     } catch {
                         services.status.set(
@@ -125,7 +129,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         }
     }
 
-    private func found(_ device: Device, _ prepared: [Prepared]) {
+    private func startLines(of device: Device, _ prepared: [Prepared]) {
         guard isDaemonThere, !isStopped, !isLeaving else { return }
         if self.device != device || lines.isEmpty {
             endLines()
@@ -137,12 +141,12 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
                     records: prepared.records, services: services, loop: loop
                 ) { [weak self] in
                     self?.checkTest()
-                    self?.show()
+                    self?.scheduleStatus()
                 }
             }
             if let link = prepared.first, !settings.maps.isEmpty {
                 maps = MapShell(settings, cipher: link.cipher, services: services, loop: loop) { [weak self] in
-                    self?.show()
+                    self?.scheduleStatus()
                 }
             }
             for line in lines { line.start() }
@@ -158,7 +162,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         maps?.stop()
         maps = nil
         checkTest()
-        beginning?.cancel()
+        startTask?.cancel()
     }
 
     // MARK: Leaving
@@ -178,7 +182,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
                 endLines()
                 if !areAllTold {
                     isLeaving = false
-                    if isDaemonThere { begin() }
+                    if isDaemonThere { findDevice() }
                 }
                 completion(areAllTold)
             }
@@ -239,14 +243,14 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
             let coding = RecordCoding(line: configuration.line)
             var records: [Record] = []
             for (key, value) in try await store.all(prefix: coding.prefix) {
-                guard let record = coding.record(key, value) else { continue }
+                guard let record = coding.decode(key, value) else { continue }
                 if isKnown {
                     records.append(record)
                 } else if !goesOn {
                     changes.append(.remove(key))
                 } else if case .line(let line) = record {
                     records.append(.line(line.reset))
-                    changes.append(coding.change(.line(line.reset)))
+                    changes.append(RecordChange(.line(line.reset), coding))
                 } else {
                     records.append(record)
                 }
@@ -264,8 +268,8 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     /// name too, and then nothing that was taken is in it.
     private func journalGoesOn() async throws -> Bool {
         let coding = RecordCoding(line: "mqtt")
-        guard let bytes = try await services.store.value(coding.prefix + "line"),
-            case .line(let line) = coding.record(coding.prefix + "line", bytes)
+        guard let bytes = try await services.store.value(coding.lineKey),
+            case .line(let line) = coding.decode(coding.lineKey, bytes)
         else { return false }
         guard let page = await services.daemon.perform(.changes(after: 0, limit: 1)).changes else {
             throw BridgeFailure(75, "the journal of notifyd cannot be read")
@@ -276,33 +280,33 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     // MARK: What people see
 
     /// Updates the status, at most once a second.
-    private func show() {
-        guard !isShowing else { return }
-        isShowing = true
+    private func scheduleStatus() {
+        guard !isStatusScheduled else { return }
+        isStatusScheduled = true
         loop.perform(after: .milliseconds(20)) { [weak self] in
             guard let self else { return }
-            showNow()
+            updateStatus()
             loop.perform(after: .seconds(1)) { [weak self] in
                 guard let self else { return }
-                isShowing = false
-                if !isStopped { showNow() }
+                isStatusScheduled = false
+                if !isStopped { updateStatus() }
             }
         }
     }
 
-    private func showNow() {
+    private func updateStatus() {
         guard !isStopped, !lines.isEmpty else { return }
         let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
-        let conditions = lines.map(\.shownCondition) + [maps?.condition].compactMap { $0 }
+        let conditions = lines.map(\.condition) + [maps?.condition].compactMap { $0 }
         let worst = order.lazy.compactMap { state in
             let alike = conditions.filter { $0.state == state }
             return alike.first(where: \.isAlarming) ?? alike.first
         }.first
         if let worst { services.status.set(worst.state, worst.detail, advice: worst.advice) }
-        services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.backlog }))
+        services.status.setBacklog(UInt64(lines.reduce(0) { $0 + $1.link.backlog }))
         if let time = lines.lazy.compactMap(\.roundTrip).first { services.status.setRoundTrip(time) }
         services.status.setPeers(
-            lines.flatMap(\.peers).map { peer in
+            lines.flatMap(\.link.peerStates).map { peer in
                 BridgeStatus.Peer(
                     device: peer.device.description, name: peer.name, isOnline: peer.isOnline, seen: peer.seen,
                     behind: peer.isBehind ? 1 : 0)

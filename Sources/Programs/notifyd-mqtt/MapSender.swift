@@ -15,10 +15,10 @@ final class MapSender: @unchecked Sendable {
     private let loop: WorkLoop
     private var work: Task<Void, Never>?
     private var connection: BrokerConnection?
-    /// Numbers the connections.
-    private var life = 0
+    /// The number of the connection.
+    private var generation = 0
     /// What was sent and not acknowledged, by its token.
-    private var inFlight: [UInt64: BusLetter] = [:]
+    private var inFlight: [UInt64: DeadLetter] = [:]
     private var lastToken: UInt64 = 0
     private var isStopped = false
     private var waiter: CheckedContinuation<Void, Never>?
@@ -36,7 +36,7 @@ final class MapSender: @unchecked Sendable {
     /// Goes on after the last row that was acknowledged; the first time, with the present.
     func connected(_ connection: BrokerConnection) {
         self.connection = connection
-        life += 1
+        generation += 1
         work = work ?? loop.task { await self.run() }
         wake()
     }
@@ -58,9 +58,9 @@ final class MapSender: @unchecked Sendable {
         wake()
     }
 
-    /// The broker never takes it.
+    /// The broker never takes the message.
     func refused(_ token: UInt64) {
-        if let letter = inFlight[token] { keep(letter, token) }
+        if let letter = inFlight[token] { reject(letter, token) }
     }
 
     private func wake() {
@@ -91,12 +91,12 @@ final class MapSender: @unchecked Sendable {
         var rest = rows[...]
         while !rest.isEmpty, !isStopped {
             if let connection {
-                let life = life
+                let generation = generation
                 var tokens = rest.map { send($0, on: connection) }[...]
-                while life == self.life, self.connection != nil, !rest.isEmpty {
+                while generation == self.generation, self.connection != nil, !rest.isEmpty {
                     let done = tokens.prefix { $0.allSatisfy { inFlight[$0] == nil } }
-                    // Rows that say nothing may be read again after a restart.
-                    if done.contains(where: { !$0.isEmpty }) { write(rest.prefix(done.count).last?.number ?? 0) }
+                    // Rows for no map may be read again after a restart.
+                    if done.contains(where: { !$0.isEmpty }) { storeCursor(rest.prefix(done.count).last?.number ?? 0) }
                     rest = rest.dropFirst(done.count)
                     tokens = tokens.dropFirst(done.count)
                     if !rest.isEmpty { await withCheckedContinuation { waiter = $0 } }
@@ -114,7 +114,7 @@ final class MapSender: @unchecked Sendable {
         if let expires: Int64 = row.details["expires"]?.integer(), expires <= SystemClock.wall { return [] }
         return maps.filter { $0.takes(event) }.map { map in
             lastToken += 1
-            var letter = BusLetter(topic: row.topic, origin: "map \(map.address)")
+            var letter = DeadLetter(topic: row.topic, origin: "map \(map.address)")
             do throws(MapError) {
                 letter.content = try map.message(for: event)
                 letter.reason = "the broker does not take messages of \(letter.content.count) bytes"
@@ -123,20 +123,20 @@ final class MapSender: @unchecked Sendable {
             } catch {
                 letter.reason = error.description
                 inFlight[lastToken] = letter
-                keep(letter, lastToken)
+                reject(letter, lastToken)
             }
             return lastToken
         }
     }
 
-    private func write(_ cursor: UInt64) {
+    private func storeCursor(_ cursor: UInt64) {
         services.store.write([.put(Self.cursorKey, cursor)]) { [logger = services.logger] error in
             if let error { logger.error("The state cannot be written", metadata: ["error": "\(error)"]) }
         }
     }
 
     /// The row counts as done when its dead letter is kept.
-    private func keep(_ letter: BusLetter, _ token: UInt64) {
+    private func reject(_ letter: DeadLetter, _ token: UInt64) {
         services.logger.warning(
             "An event cannot be sent out", metadata: ["map": "\(letter.origin)", "error": "\(letter.reason)"])
         loop.task { [services] in

@@ -7,11 +7,12 @@ import NotifyClient
 import NotifyText
 import Systemd
 
-/// Takes in what others publish on the broker, and sends out what they should hear: `[[map]]` in notifyd-mqtt.toml(5).
+/// Publishes messages of others on the broker as events, and events as messages for them: `[[map]]` in
+/// notifyd-mqtt.toml(5).
 ///
 /// It has a connection of its own, because its messages are acknowledged only when notifyd has them on disk, one after
-/// the other. What notifyd does not take now is left to the broker, which sends it again on the next connection:
-/// nothing waits here.
+/// the other. What notifyd refuses for now is left to the broker, which sends it again on the next connection: nothing
+/// waits here.
 final class MapShell: @unchecked Sendable {
     // Proof: everything but `init` runs on `loop`.
 
@@ -19,25 +20,16 @@ final class MapShell: @unchecked Sendable {
     private let services: BridgeServices
     private let settings: LinkSettings
     private let client: String
-    private let onChange: () -> Void
-
-    private(set) var condition = LineShell.Condition()
-    /// Whether the log says that the broker is not connected.
-    private var isAbsenceLogged = false
-    private var connection: BrokerConnection?
-    private var connectionNumber: UInt64 = 0
-    private var connectedAt: ContinuousClock.Instant?
-    private var version = ProtocolVersion.v5
-    private var backoff = Backoff()
-    private var retry: WorkTimer?
+    private let session: BrokerSession
+    private var connection: BrokerConnection? { session.connection }
     private var isDaemonThere = false
     private var isStopped = false
 
     private var limits: [RateLimit]
     /// The newest message of each topic whose map keeps values and is over its rate, in the order in which they came.
-    private var late: [(topic: String, map: Int, payload: [UInt8])] = []
+    private var late: [Inbound] = []
     private var isLateTimerSet = false
-    /// The last value of each topic, by which it is known again when the broker sends what it keeps.
+    /// The last value of each topic, so that it is recognized when the broker sends what it keeps.
     private var known: [String: [UInt8]] = [:]
     private var sender: MapSender?
 
@@ -54,20 +46,22 @@ final class MapShell: @unchecked Sendable {
         self.settings = settings
         self.services = services
         self.loop = loop
-        self.onChange = onChange
+        session = BrokerSession("maps", prefix: "maps: ", settings, services, loop, onChange: onChange)
         client = cipher.clientID(line: "map")
         limits = settings.maps.inbound.map { _ in RateLimit() }
         if !settings.maps.outbound.isEmpty {
             sender = MapSender(settings.maps.outbound, services: services, loop: loop)
         }
+        session.onEvent = { [weak self] event in self?.handle(event) }
+        session.onRetry = { [weak self] in self?.connect() }
     }
+
+    var condition: BrokerSession.Condition { session.condition }
 
     func stop() {
         isStopped = true
-        retry?.cancel()
         sender?.stop()
-        connection?.end(afterFlush: true)
-        connection = nil
+        session.stop()
     }
 
     func daemonAppeared() {
@@ -84,186 +78,150 @@ final class MapShell: @unchecked Sendable {
     // MARK: The broker
 
     private func connect() {
-        guard connection == nil, isDaemonThere, !isStopped else { return }
-        retry?.cancel()
-        var options: ConnectionOptions
-        do {
-            options = ConnectionOptions(
-                broker: try settings.broker(), client: client,
-                subscriptions: settings.maps.subscriptions)
-        } catch {
-            show(.failed, "\(error)", BridgeStatus.correction(of: LinkBridge.name))
-            return tryAgain()
-        }
-        options.version = version
-        options.note = BrokerNote(path: services.store.folder + "/no-mqtt5")
-        options.confirmsMessages = true
-        options.maximumPayload = InboundMap.maximumBytes
-        connectionNumber += 1
-        connection = BrokerConnection(options, on: loop) { [weak self, number = connectionNumber] event in
-            self?.happened(event, on: number)
+        guard isDaemonThere else { return }
+        session.connect { broker in
+            var options = ConnectionOptions(broker: broker, client: client, subscriptions: settings.maps.subscriptions)
+            options.confirmsMessages = true
+            options.maximumPayload = InboundMap.maximumBytes
+            return options
         }
     }
 
-    private func happened(_ event: ConnectionEvent, on number: UInt64) {
-        guard number == connectionNumber, !isStopped else { return }
+    private func handle(_ event: ConnectionEvent) {
         switch event {
-        case .connected(let version, _, _):
-            self.version = version
-            connectedAt = .now
-            show(.connected, "\(settings.server)")
+        case .connected:
+            session.show(.connected, "\(settings.server)")
             if let connection { sender?.connected(connection) }
-        case .received(let message): received(message)
+        case .received(let message): receive(message)
         case .acknowledged(let token): sender?.acknowledged(token)
         case .refusedAsTooLong(let token): sender?.refused(token)
-        case .ended(let end): ended(end)
+        case .ended(let end):
+            sender?.disconnected()
+            if isDaemonThere { session.connectLater(after: end) }
         }
-    }
-
-    private func ended(_ end: ConnectionEnd) {
-        connection = nil
-        sender?.disconnected()
-        if let since = connectedAt, .now - since > .seconds(30) {
-            backoff.reset()
-        }
-        connectedAt = nil
-        guard !isStopped, isDaemonThere else { return }
-        show(end.kind == .refused ? .failed : .waiting, end.description, end.advice)
-        tryAgain()
-    }
-
-    private func tryAgain() {
-        retry?.cancel()
-        retry = loop.perform(after: backoff.next()) { [weak self] in self?.connect() }
-    }
-
-    private func show(_ state: BridgeStatus.State, _ detail: String, _ advice: String? = nil) {
-        guard condition.state != state || condition.detail != "maps: \(detail)" else { return }
-        condition = LineShell.Condition(state: state, detail: "maps: \(detail)", advice: advice)
-        if state == .connected, isAbsenceLogged {
-            isAbsenceLogged = false
-            services.logger.notice("The broker is connected again", metadata: ["line": "maps"])
-        }
-        if state == .failed || state == .waiting {
-            isAbsenceLogged = true
-            services.logger.notice("The broker is not connected", metadata: ["line": "maps", "reason": "\(detail)"])
-        }
-        onChange()
     }
 
     // MARK: Messages
 
-    private func received(_ message: BrokerMessage) {
+    /// A message for a map.
+    private struct Inbound {
+        let topic: String
+        let map: Int
+        var payload: [UInt8]
+        /// Whether the broker had kept it.
+        let isRetained: Bool
+        /// The connection on which it is to be confirmed; `nil` if it was.
+        let connection: UInt64?
+    }
+
+    private func receive(_ message: BrokerMessage) {
         guard let index = settings.maps.index(ofMapFor: message.topic) else {
             // A filter of an earlier configuration, which the session still has.
             connection?.confirm()
             return
         }
         let map = settings.maps.inbound[index]
-        guard let payload = message.payload else {
-            return refuse(message.topic, "the message has more than \(InboundMap.maximumBytes) bytes", [], map)
+        let inbound = Inbound(
+            topic: message.topic, map: index, payload: message.payload ?? [], isRetained: message.isRetained,
+            connection: session.number)
+        guard message.payload != nil else {
+            return reject(inbound, "the message has more than \(InboundMap.maximumBytes) bytes")
         }
-        let isKnown = map.isRetained && known[message.topic] == payload
+        let isKnown = map.isRetained && known[message.topic] == inbound.payload
         if map.id == nil, isKnown || message.isRetained && !map.isRetained {
             // What the broker has kept is not new, and a value that stays the same is none either.
-            connection?.confirm()
-            return
+            return confirm(inbound)
         }
-        let result = Result { () throws(MapError) in try map.result(of: payload, at: message.topic) }
-        if case .success(.nothing) = result {
-            // What is left out does not count: of what is published often, a map may take little.
-            connection?.confirm()
-            return
-        }
+        let result = result(of: inbound)
+        // What is left out does not count: of what is published often, a map may take little.
+        if case .success(.nothing) = result { return confirm(inbound) }
         let now = Uptime(microseconds: Clock.boottime())
-        guard limits[index].take(at: now) else {
-            if !map.isRetained || !keepForLater(message.topic, index, payload), let count = limits[index].drop(at: now)
-            {
+        guard limits[index].admitMessage(at: now) else {
+            let isKept = map.isRetained && keepForLater(inbound)
+            if !isKept, let count = limits[index].countDropped(at: now) {
                 services.logger.warning(
                     "A map drops messages: more than \(RateLimit.perSecond) a second come",
                     metadata: ["filter": "\(map.filter)", "dropped": "\(count)"])
             }
-            connection?.confirm()
-            return
+            return confirm(inbound)
         }
         late.removeAll { $0.topic == message.topic }
-        take(result, of: payload, at: message.topic, map, isKept: message.isRetained, needsConfirmation: true)
+        publish(inbound, result)
     }
 
-    private func take(
-        _ result: Result<InboundMap.Result, MapError>, of payload: [UInt8], at topic: String, _ map: InboundMap,
-        isKept: Bool, needsConfirmation: Bool
-    ) {
-        let made: InboundMap.Result
+    private func result(of inbound: Inbound) -> Result<InboundMap.Result, MapError> {
+        let map = settings.maps.inbound[inbound.map]
+        return Result { () throws(MapError) in try map.result(of: inbound.payload, at: inbound.topic) }
+    }
+
+    private func publish(_ inbound: Inbound, _ result: Result<InboundMap.Result, MapError>) {
+        let map = settings.maps.inbound[inbound.map]
         do throws(MapError) {
-            made = try result.get()
+            guard let call = try result.get().call(map, isKept: inbound.isRetained && map.id == nil) else {
+                return confirm(inbound)
+            }
+            services.daemon.submit(call) { [weak self] answer in self?.handle(answer, to: inbound) }
         } catch {
-            return refuse(topic, error.description, payload, map, needsConfirmation: needsConfirmation)
-        }
-        guard let call = made.call(map, isKept: isKept && map.id == nil) else {
-            if needsConfirmation { connection?.confirm() }
-            return
-        }
-        let number = needsConfirmation ? connectionNumber : nil
-        services.daemon.submit(call) { [weak self] answer in
-            self?.answered(answer, topic, payload, map, number)
+            reject(inbound, error.description)
         }
     }
 
-    private func answered(
-        _ answer: DaemonAnswer, _ topic: String, _ payload: [UInt8], _ map: InboundMap, _ number: UInt64?
-    ) {
-        let isCurrent = number == connectionNumber
+    private func handle(_ answer: DaemonAnswer, to inbound: Inbound) {
         switch answer {
         case .done:
-            if map.isRetained { remember(topic, payload) }
-            if isCurrent { connection?.confirm() }
-        case .refusedForNow:
-            // The broker has it still.
-            if isCurrent { connection?.end() }
-        case .refused(let error): refuse(topic, "\(error)", payload, map, needsConfirmation: isCurrent)
+            if settings.maps.inbound[inbound.map].isRetained { remember(inbound) }
+            confirm(inbound)
+        case .refusedForNow: leaveToBroker(inbound)
+        case .refused(let error): reject(inbound, "\(error)")
         }
     }
 
-    private func remember(_ topic: String, _ payload: [UInt8]) {
-        guard payload.count <= Self.maximumKnown else {
-            known[topic] = nil
+    private func confirm(_ inbound: Inbound) {
+        if inbound.connection == session.number, !isStopped { connection?.confirm() }
+    }
+
+    /// The broker has it still, and sends it again on the next connection.
+    private func leaveToBroker(_ inbound: Inbound) {
+        if inbound.connection == session.number, !isStopped { connection?.end() }
+    }
+
+    private func remember(_ inbound: Inbound) {
+        guard inbound.payload.count <= Self.maximumKnown else {
+            known[inbound.topic] = nil
             return
         }
-        if known.count >= Self.maximumTopics, known[topic] == nil { known = [:] }
-        known[topic] = payload
+        if known.count >= Self.maximumTopics, known[inbound.topic] == nil { known = [:] }
+        known[inbound.topic] = inbound.payload
     }
 
-    /// What can never be taken.
-    private func refuse(
-        _ topic: String, _ reason: String, _ payload: [UInt8], _ map: InboundMap, needsConfirmation: Bool = true
-    ) {
+    /// Keeps a dead letter of what can never be published.
+    private func reject(_ inbound: Inbound, _ reason: String) {
         services.logger.warning(
-            "A message cannot be taken in", metadata: ["filter": "\(map.filter)", "error": "\(reason)"])
-        let letter = BusLetter(origin: "map \(topic.beginning(ofBytes: 255))", reason: reason, content: payload)
-        let number = needsConfirmation ? connectionNumber : nil
+            "A message cannot be taken in",
+            metadata: ["filter": "\(settings.maps.inbound[inbound.map].filter)", "error": "\(reason)"])
+        let letter = DeadLetter(
+            origin: "map \(inbound.topic.beginning(ofBytes: 255))", reason: reason, content: inbound.payload)
         services.deadLetters.attempt(letter) { [weak self] result in
-            self?.loop.perform { [weak self] in self?.buried(result, number) }
-        }
-    }
-
-    private func buried(_ result: DeadLetterWriter.Result, _ number: UInt64?) {
-        guard number == connectionNumber, !isStopped else { return }
-        switch result {
-        case .kept, .givenUp: connection?.confirm()
-        // The broker has it still.
-        case .failed: connection?.end()
+            self?.loop.perform { [weak self] in
+                switch result {
+                case .kept, .givenUp: self?.confirm(inbound)
+                case .failed: self?.leaveToBroker(inbound)
+                }
+            }
         }
     }
 
     // MARK: Values beyond the rate
 
     /// - Returns: whether there was room.
-    private func keepForLater(_ topic: String, _ map: Int, _ payload: [UInt8]) -> Bool {
-        if let index = late.firstIndex(where: { $0.topic == topic }) {
-            late[index].payload = payload
+    private func keepForLater(_ inbound: Inbound) -> Bool {
+        if let index = late.firstIndex(where: { $0.topic == inbound.topic }) {
+            late[index].payload = inbound.payload
         } else if late.count < Self.maximumTopics {
-            late.append((topic, map, payload))
+            late.append(
+                Inbound(
+                    topic: inbound.topic, map: inbound.map, payload: inbound.payload, isRetained: false, connection: nil
+                ))
         } else {
             return false
         }
@@ -277,24 +235,22 @@ final class MapShell: @unchecked Sendable {
         loop.perform(after: Self.lateInterval) { [weak self] in
             guard let self, !isStopped else { return }
             isLateTimerSet = false
-            takeLate()
+            publishLate()
         }
     }
 
-    private func takeLate() {
+    private func publishLate() {
         let now = Uptime(microseconds: Clock.boottime())
-        if isDaemonThere, let index = late.firstIndex(where: { limits[$0.map].take(at: now) }) {
-            let item = late.remove(at: index)
-            let map = settings.maps.inbound[item.map]
-            let result = Result { () throws(MapError) in try map.result(of: item.payload, at: item.topic) }
-            take(result, of: item.payload, at: item.topic, map, isKept: false, needsConfirmation: false)
+        if isDaemonThere, let index = late.firstIndex(where: { limits[$0.map].admitMessage(at: now) }) {
+            let inbound = late.remove(at: index)
+            publish(inbound, result(of: inbound))
         }
         setLateTimer()
     }
 }
 
 extension InboundMap.Result {
-    /// What notifyd is asked for; `nil` if nothing.
+    /// The call to notifyd; `nil` if there is none.
     ///
     /// - Parameter isKept: whether the broker had kept the message, and so it is a value, and no news.
     fileprivate func call(_ map: InboundMap, isKept: Bool) -> DaemonCall? {

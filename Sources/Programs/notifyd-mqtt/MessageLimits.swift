@@ -35,7 +35,7 @@ struct PayloadLimit {
     mutating func refused(_ count: Int) { bytes = min(bytes ?? .max, count - 1) }
 
     /// The broker has taken a message of this length.
-    mutating func taken(_ count: Int) {
+    mutating func accepted(_ count: Int) {
         if let suspect, count >= suspect.bytes { self.suspect = nil }
     }
 
@@ -66,22 +66,22 @@ struct PayloadLimit {
 struct RateLimit {
     /// Messages a second.
     static let perSecond = 10
-    /// Between two tellings of what was dropped.
+    /// Between two reports of what was dropped.
     private static let pause: Duration = .seconds(60)
 
     private var bucket = TokenBucket(every: Duration.seconds(1) / Self.perSecond, burst: 100)
-    private var told: Uptime?
+    private var reported: Uptime?
     private var dropped = 0
 
-    mutating func take(at now: Uptime) -> Bool { bucket.take(at: now.duration) }
+    mutating func admitMessage(at now: Uptime) -> Bool { bucket.take(at: now.duration) }
 
     /// A message is lost.
     ///
-    /// - Returns: how many were lost since this was told last; `nil` if it is too early to tell again.
-    mutating func drop(at now: Uptime) -> Int? {
+    /// - Returns: how many were lost since the last report; `nil` if it is too early for another.
+    mutating func countDropped(at now: Uptime) -> Int? {
         dropped += 1
-        guard told.map({ $0 + Self.pause <= now }) ?? true else { return nil }
-        told = now
+        guard reported.map({ $0 + Self.pause <= now }) ?? true else { return nil }
+        reported = now
         defer { dropped = 0 }
         return dropped
     }
@@ -89,38 +89,28 @@ struct RateLimit {
 
 /// Reports messages that do not belong on a line, once for each kind: whoever sends them must not fill the log.
 struct RejectedMessages {
-    private enum Kind: CaseIterable {
-        case forged, malformed, refused, devices
+    private static let kinds: [(count: @Sendable (LinkStatistics) -> Int, text: Logger.Message)] = [
+        (
+            \.forged,
+            """
+            Messages on the broker cannot be opened, speak for somebody else, or were moved; they are passed over. \
+            Another key, or a stranger?
+            """
+        ),
+        (\.malformed, "Messages on the broker cannot be read; they are passed over"),
+        (\.refused, "Somebody on the line says more than is taken at once; the rest is taken later"),
+        (
+            \.devicesRefused,
+            "More devices are on the line, or of one member, than are taken; what the others say is passed over"
+        ),
+    ]
 
-        func count(_ statistics: LinkStatistics) -> Int {
-            switch self {
-            case .forged: statistics.forged
-            case .malformed: statistics.malformed
-            case .refused: statistics.refused
-            case .devices: statistics.devicesRefused
-            }
-        }
-
-        var text: Logger.Message {
-            switch self {
-            case .forged:
-                """
-                Messages on the broker cannot be opened, speak for somebody else, or were moved; they are passed over. \
-                Another key, or a stranger?
-                """
-            case .malformed: "Messages on the broker cannot be read; they are passed over"
-            case .refused: "Somebody on the line says more than is taken at once; the rest is taken later"
-            case .devices:
-                "More devices are on the line, or of one member, than are taken; what the others say is passed over"
-            }
-        }
-    }
-
-    private var told: Set<Kind> = []
+    private var reported: Set<Int> = []
 
     /// Logs what is new.
-    mutating func note(_ statistics: LinkStatistics, line: String, _ logger: Logger) {
-        for kind in Kind.allCases where kind.count(statistics) > 0 && told.insert(kind).inserted {
+    mutating func log(_ statistics: LinkStatistics, line: String, _ logger: Logger) {
+        for (index, kind) in Self.kinds.enumerated() where kind.count(statistics) > 0 && reported.insert(index).inserted
+        {
             logger.warning(kind.text, metadata: ["line": "\(line)"])
         }
     }

@@ -1,7 +1,7 @@
-import Linking
 import NotifyTestSupport
 import Testing
 
+@testable import Linking
 @testable import notifyd_mqtt
 
 /// Two readers share a `ChangeReader`, in virtual time. The journal grows, and each reader gets every row.
@@ -141,7 +141,7 @@ private final class GrowingJournal: @unchecked Sendable {
             return true
         }
         let end = min(last, call.after + UInt64(call.limit))
-        let rows = call.after < end ? (call.after + 1...end).map { Change(number: $0, via: "", kind: .other) } : []
+        let rows = call.after < end ? (call.after + 1...end).map { Change(number: $0) } : []
         call.completion(ChangesPage(changes: rows, isLast: rows.count < Int(call.limit)))
         return true
     }

@@ -1,6 +1,6 @@
-import Linking
 import Testing
 
+@testable import Linking
 @testable import Mosquitto
 @testable import notifyd_mqtt
 
@@ -40,7 +40,7 @@ struct PayloadLimitTests {
         for _ in 1...9 { #expect(end(4000) == 6999) }
         for _ in 1...9 { #expect(end(6000, .seconds(1), .slept) == 6999) }
         for _ in 1...4 { #expect(end(6000) == 6999) }
-        limit.taken(6000)
+        limit.accepted(6000)
         #expect(end(6000) == 6999)
     }
 

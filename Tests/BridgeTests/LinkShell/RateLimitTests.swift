@@ -10,10 +10,14 @@ struct RateLimitTests {
         var told: [Int] = []
         for millisecond in 0..<10_000 {
             let now = Uptime(microseconds: Int64(millisecond) * 1000)
-            if limit.take(at: now) { taken += 1 } else if let count = limit.drop(at: now) { told.append(count) }
+            if limit.admitMessage(at: now) {
+                taken += 1
+            } else if let count = limit.countDropped(at: now) {
+                told.append(count)
+            }
         }
         #expect(taken >= 199 && taken <= 201)
         #expect(told == [1])
-        #expect(limit.drop(at: Uptime(microseconds: 70_000_000)).map { $0 > 9000 } == true)
+        #expect(limit.countDropped(at: Uptime(microseconds: 70_000_000)).map { $0 > 9000 } == true)
     }
 }

@@ -32,7 +32,7 @@ struct ConnectionTests {
             let first = TestConnection(broker.here) { $0.version = version }
             try await first.connected()
             first.connection.end()
-            #expect(try await first.end().kind == .asked)
+            #expect(try await first.end().kind == .requested)
             let other = TestConnection(broker.here, client: "other", topics: ["u"]) { $0.version = version }
             try await other.connected()
             other.publish(1, "meanwhile", to: "t/x")
@@ -67,12 +67,12 @@ struct ConnectionTests {
             try await first.connected()
             first.publish(1, "last words", to: "w/one", isRetained: true)
             first.connection.disconnect()
-            #expect(try await first.end().kind == .asked)
+            #expect(try await first.end().kind == .requested)
             let second = connect()
             #expect(try await second.connected().sessionPresent)
             #expect(try await second.message().text == "last words")
             second.connection.disconnect(endingSession: true)
-            #expect(try await second.end().kind == .asked)
+            #expect(try await second.end().kind == .requested)
             let third = connect()
             // MQTT 3.1.1 needs a clean connection.
             #expect(try await third.connected().sessionPresent == (version == .v311))
@@ -100,7 +100,7 @@ struct ConnectionTests {
             try await one.connected()
             for number in 1...50 { one.publish(UInt64(number), "\(number)", to: "t/x") }
             one.connection.end(afterFlush: true)
-            #expect(try await one.end().kind == .asked)
+            #expect(try await one.end().kind == .requested)
             for number in 1...50 { #expect(try await other.message().text == "\(number)") }
         }
     }
@@ -138,7 +138,7 @@ struct ConnectionTests {
                 $0.version = version
                 $0.parts = (0..<16).map { "v/\($0)/+" }
                 $0.marker = "m"
-                $0.keptSilence = .milliseconds(500)
+                $0.retainedSilence = .milliseconds(500)
             }
             try await other.connected()
             for _ in 1...2 {
@@ -160,8 +160,8 @@ struct ConnectionTests {
             let other = TestConnection(broker.here, client: "other", topics: ["v/a"]) {
                 $0.parts = ["v/a", "v/b"]
                 $0.marker = "not/subscribed"
-                $0.keptCount = 1
-                $0.keptSilence = .milliseconds(100)
+                $0.manyRetained = 1
+                $0.retainedSilence = .milliseconds(100)
             }
             try await other.connected()
             for expected in ["first", "first", "second"] { #expect(try await other.message().text == expected) }
@@ -175,7 +175,7 @@ struct ConnectionTests {
             let clone = TestConnection(broker.here)
             try await clone.connected()
             // mosquitto 2.0.11 does not say why.
-            #expect(try await one.end().kind != .asked)
+            #expect(try await one.end().kind != .requested)
         }
     }
 
@@ -222,7 +222,9 @@ struct ConnectionTests {
         }
         let folder = try TemporaryFolder()
         func connect(_ note: String) -> TestConnection {
-            TestConnection(Broker(.socket(path: broker.path))) { $0.note = BrokerNote(path: folder.path + "/" + note) }
+            TestConnection(Broker(.socket(path: broker.path))) {
+                $0.downgrades = DowngradeFile(path: folder.path + "/" + note)
+            }
         }
         for _ in 0..<2 {
             let one = connect("note")

@@ -124,7 +124,7 @@ struct LineCipherTests {
             let content = cipher.open(bytes, on: "notifyd/1/channel/trip/o/\(Self.device)")
             give(
                 .received(
-                    Delivery(token: DeliveryToken(connection), address: .presence(Self.device), content: content)))
+                    Delivery(address: .presence(Self.device), content: content)))
         }
         #expect(
             !effects.contains { effect in

@@ -8,8 +8,8 @@ struct BacklogTests {
     private func row(_ number: UInt64, via: String = "", title: String = "", retained: Bool = false) -> Change {
         Change(
             number: number, via: via,
-            kind: .event(
-                SaidEvent(
+            content: .event(
+                SharedEvent(
                     name: GlobalName(device: LinkTests.own, id: number), topic: LinkTests.topic, title: title, body: "",
                     published: 1, expires: 1_800_000_000_000_000, isRetained: retained)))
     }
@@ -33,12 +33,13 @@ struct BacklogTests {
         return after
     }
 
-    private func said(_ effects: [LinkEffect]) -> [(token: MessageToken, address: Address, said: Said)] {
+    private func said(_ effects: [LinkEffect]) -> [(token: MessageToken, address: Address, entry: StreamEntry)] {
         effects.compactMap { effect in
-            guard case .say(let token, let address, let message?) = effect, case .said(let said) = message.body else {
+            guard case .send(let token, let address, let message?) = effect, case .entry(let entry) = message.body
+            else {
                 return nil
             }
-            return (token, address, said)
+            return (token, address, entry)
         }
     }
 
@@ -61,12 +62,12 @@ struct BacklogTests {
         bench.give(.daemonVanished)
         bench.give(.daemonAppeared)
         bench.wait(seconds: 1)
-        answer(bench, [Change(number: 3000, kind: .start(last: 1500))])
+        answer(bench, [Change(number: 3000, lastBeforeStart: 1500)])
         #expect(isNoticed(bench.effects))
         // It is noticed once.
         bench.give(.connecting)
         bench.give(.connected)
-        answer(bench, [Change(number: 3000, kind: .start(last: 1500))])
+        answer(bench, [Change(number: 3000, lastBeforeStart: 1500)])
         #expect(!isNoticed(bench.effects))
     }
 
@@ -77,18 +78,18 @@ struct BacklogTests {
         answer(bench, [row(2000, retained: true)])
         let value = try #require(said(bench.effects).first { if case .value = $0.address { true } else { false } })
         func hearValue() -> [GlobalName] {
-            let message = Message(device: LinkTests.own, at: 1_700_000_000_000_000, body: .said(value.said))
+            let message = Message(device: LinkTests.own, at: 1_700_000_000_000_000, body: .entry(value.entry))
             let effects = bench.give(
                 .received(
                     Delivery(
-                        token: DeliveryToken(9), address: value.address, isRetained: true,
+                        address: value.address, isRetained: true,
                         content: .message(message, signer: nil))))
-            return effects.compactMap { if case .publish(_, let request) = $0 { request.name } else { nil } }
+            return effects.compactMap { if case .publish(_, let event, _, _) = $0 { event.name } else { nil } }
         }
         #expect(hearValue().isEmpty)
         bench.give(.daemonVanished)
         bench.give(.daemonAppeared)
-        answer(bench, [Change(number: 3000, kind: .start(last: 1500))])
+        answer(bench, [Change(number: 3000, lastBeforeStart: 1500)])
         #expect(isNoticed(bench.effects))
         #expect(hearValue() == [GlobalName(device: LinkTests.own, id: 2000)])
     }
@@ -106,7 +107,7 @@ struct BacklogTests {
         #expect(bench.link.backlog == 2)
         bench.wait(seconds: 1)
         #expect(answer(bench, [row(1004)]) == 1003)
-        #expect(bench.link.backlog == 3 && bench.link.footprint.rows == 0)
+        #expect(bench.link.backlog == 3 && bench.link.out.rows.isEmpty)
         bench.wait(seconds: 60)
         #expect(reading(bench.effects) == nil, "it reads although nothing has changed")
     }
@@ -138,17 +139,17 @@ struct BacklogTests {
     func whatStaysOnItsDeviceIsNotSaid(_ source: String) {
         let bench = LinkTests.Bench()
         let name = GlobalName(source: source, eventID: "1")
-        let event = SaidEvent(
+        let event = SharedEvent(
             name: name, topic: LinkTests.topic, title: "A code", body: "", published: 1, expires: 1_800_000_000_000_000)
-        let kinds: [Change.Kind] = [
-            .event(event), .claim(SaidClaim(name: name, topic: LinkTests.topic, form: .claimed, place: "")),
-            .removal(SaidRemoval(name: name, topic: LinkTests.topic, published: 1)),
+        let kinds: [StreamEntry.Content] = [
+            .event(event), .claim(SharedClaim(name: name, topic: LinkTests.topic, form: .claimed, place: "")),
+            .removal(SharedRemoval(name: name, topic: LinkTests.topic, published: 1)),
         ]
         answer(
             bench,
-            [row(1001, via: "mqtt:/map")] + zip(1002..., kinds).map { Change(number: $0, kind: $1) } + [row(1005)])
+            [row(1001, via: "mqtt:/map")] + zip(1002..., kinds).map { Change(number: $0, content: $1) } + [row(1005)])
         let expected: Set<UInt64> = source == "desktop" ? [1002, 1003, 1004, 1005] : [1005]
-        #expect(Set(said(bench.effects).map(\.said.number)) == expected)
+        #expect(Set(said(bench.effects).map(\.entry.number)) == expected)
     }
 
     @Test func countingEnds() {
@@ -169,14 +170,14 @@ struct BacklogTests {
         let bench = LinkTests.Bench()
         bench.give(.textLimited(Message.shortestLimit))
         answer(bench, [row(1001), row(1002, title: Self.long, retained: true), row(1003)])
-        var letters: [DeadLetter] = []
-        for case .keep(let letter) in bench.effects { letters.append(letter) }
+        var letters: [RejectedEntry] = []
+        for case .reject(let letter) in bench.effects { letters.append(letter) }
         #expect(letters.map(\.device) == [LinkTests.own])
         #expect(letters.first?.reason.contains("3072") == true)
         let all = said(bench.effects)
-        #expect(all.map(\.said.number) == [1001, 1002, 1003])
-        #expect(all.map(\.said.previous) == [1000, 1001, 1002])
-        #expect(all.map { $0.said.content == .nothing } == [false, true, false])
+        #expect(all.map(\.entry.number) == [1001, 1002, 1003])
+        #expect(all.map(\.entry.previous) == [1000, 1001, 1002])
+        #expect(all.map { $0.entry.content == .nothing } == [false, true, false])
         for (token, _, _) in all { bench.give(.acknowledged(token)) }
         #expect(bench.link.backlog == 0)
     }
@@ -185,19 +186,19 @@ struct BacklogTests {
         let bench = LinkTests.Bench()
         answer(bench, [row(1001), row(1002, title: Self.long)])
         let first = said(bench.effects)
-        #expect(first.map { $0.said.content == .nothing } == [false, false])
+        #expect(first.map { $0.entry.content == .nothing } == [false, false])
         bench.give(.acknowledged(first[0].token))
         bench.give(.textLimited(5000))
         #expect(answer(bench, [row(1002, title: Self.long)]) == 1001)
-        #expect(said(bench.effects).map(\.said) == [Said(number: 1002, previous: 1001, content: .nothing)])
-        #expect(bench.effects.contains { if case .keep = $0 { true } else { false } })
+        #expect(said(bench.effects).map(\.entry) == [StreamEntry(number: 1002, previous: 1001, content: .nothing)])
+        #expect(bench.effects.contains { if case .reject = $0 { true } else { false } })
         // It is told once, however often it is said.
         bench.give(.disconnected)
         bench.give(.connecting)
         bench.give(.connected)
         answer(bench, [row(1002, title: Self.long)])
-        #expect(!bench.effects.contains { if case .keep = $0 { true } else { false } })
-        #expect(said(bench.effects).map(\.said.content) == [.nothing])
+        #expect(!bench.effects.contains { if case .reject = $0 { true } else { false } })
+        #expect(said(bench.effects).map(\.entry.content) == [.nothing])
     }
 
     @Test func anAnswerFitsIntoAMessage() {
@@ -207,7 +208,7 @@ struct BacklogTests {
         bench.hear(.questions(LinkTests.own), .question(Question(id: 1, after: 1000, through: 1010)))
         answer(bench, [row(1001, title: Self.long)] + (1002...1010).map { row($0, title: "\(Self.long.prefix(600))") })
         var answers: [Answer] = []
-        for case .say(_, .answers, let message?) in bench.effects {
+        for case .send(_, .answers, let message?) in bench.effects {
             #expect(message.encoded.count <= Message.shortestLimit)
             if case .answer(let answer) = message.body { answers.append(answer) }
         }
@@ -224,7 +225,7 @@ struct BacklogTests {
             case .readChanges(let token, let after, _):
                 bench.give(.changes(token, ChangesPage(changes: rows.filter { $0.number > after }, isLast: true)))
                 effects += bench.effects
-            case .say(_, .answers, let message?):
+            case .send(_, .answers, let message?):
                 if case .answer(let answer) = message.body { counts.append(answer.items.count) }
             default: break
             }

@@ -19,7 +19,7 @@ struct HoldTests {
     private func announce(
         _ bench: LinkTests.Bench, _ number: UInt64, by device: Device = LinkTests.own, via: String = ""
     ) -> Duration? {
-        let announced = Announced(
+        let announced = AnnouncedEvent(
             id: EventID(number), name: GlobalName(device: device, id: number), topic: LinkTests.topic, via: via,
             hasWindow: true)
         for case .hold(_, let duration) in bench.give(.announced(announced)) { return duration }
@@ -47,7 +47,7 @@ struct HoldTests {
 
     /// Nobody else hears of it.
     @Test func anEventThatStaysOnItsDeviceWaitsForNobody() {
-        let event = Announced(
+        let event = AnnouncedEvent(
             id: EventID(1), name: GlobalName(source: "local:map:x", eventID: "1"), topic: LinkTests.topic,
             via: "mqtt:/map", hasWindow: true)
         #expect(!bench().give(.announced(event)).contains { if case .hold = $0 { true } else { false } })
@@ -99,7 +99,7 @@ struct HoldTests {
         let bench = behind()
         #expect(announce(bench, 2000, by: LinkTests.other, via: "mqtt") != nil)
         let effects = bench.hear(
-            .stream(LinkTests.other), .said(Said(number: 2004, previous: 2000, content: .nothing)))
+            .stream(LinkTests.other), .entry(StreamEntry(number: 2004, previous: 2000, content: .nothing)))
         #expect(released(effects) == [EventID(2000)])
         #expect(announce(bench, 2005, by: LinkTests.other, via: "mqtt") == nil)
     }
@@ -116,12 +116,12 @@ struct HoldTests {
         bench.give(.timerFired)
         bench.give(.connecting)
         var windows: [UInt32?] = []
-        for case .publish(_, let request) in bench.hearEvent(2000, previous: 1999) { windows.append(request.window) }
+        for case .publish(_, _, _, let window) in bench.hearEvent(2000, previous: 1999) { windows.append(window) }
         // The hold follows.
         #expect(windows == [2000])
         #expect(announce(bench, 2000, by: LinkTests.other, via: "mqtt") == .seconds(60))
         var own: Presence?
-        for case .say(_, .presence, let message?) in bench.give(.connected) {
+        for case .send(_, .presence, let message?) in bench.give(.connected) {
             if case .presence(let presence) = message.body { own = presence }
         }
         #expect(released(bench.hear(.presence(LinkTests.own), .presence(own!), from: LinkTests.own)) == [EventID(2000)])
@@ -137,14 +137,14 @@ struct HoldTests {
         // Said 500 s ago, when its event had just expired.
         let message = Message(
             device: LinkTests.other, at: 1_700_000_000_000_000 + bench.time - 500_000_000,
-            body: .said(Said(number: 2000, previous: 1999, content: .event(bench.event(2000)))))
+            body: .entry(StreamEntry(number: 2000, previous: 1999, content: .event(bench.event(2000)))))
         let effects = bench.give(
             .received(
                 Delivery(
-                    token: DeliveryToken(999), address: .stream(LinkTests.other),
+                    address: .stream(LinkTests.other),
                     content: .message(message, signer: nil))))
         var lifetimes: [UInt32] = []
-        for case .publish(_, let request) in effects { lifetimes.append(request.ttl) }
+        for case .publish(_, _, let ttl, _) in effects { lifetimes.append(ttl) }
         #expect(lifetimes == [0])
     }
 }

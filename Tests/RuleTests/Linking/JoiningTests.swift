@@ -8,12 +8,12 @@ struct JoiningTests {
     private typealias Bench = LinkTests.Bench
 
     private func published(_ effects: [LinkEffect]) -> [String] {
-        effects.compactMap { if case .publish(_, let request) = $0 { request.name.eventID } else { nil } }
+        effects.compactMap { if case .publish(_, let event, _, _) = $0 { event.name.eventID } else { nil } }
     }
 
     private func questions(_ effects: [LinkEffect]) -> [Question] {
         effects.compactMap { effect in
-            if case .say(_, _, let message?) = effect, case .question(let question) = message.body {
+            if case .send(_, _, let message?) = effect, case .question(let question) = message.body {
                 question
             } else {
                 nil
@@ -55,7 +55,7 @@ struct JoiningTests {
         bench.give(
             .received(
                 Delivery(
-                    token: DeliveryToken(1), address: .description(LinkTests.other), isRetained: true,
+                    address: .description(LinkTests.other), isRetained: true,
                     content: .unopened)))
         bench.wait(seconds: 60)
         bench.give(.disconnected)
@@ -73,14 +73,14 @@ struct JoiningTests {
             [
                 .line(
                     LineRecord(
-                        first: 1, cursor: .init(scanned: 1000, said: 1000), seen: 1000, connection: 1, counter: 1,
+                        first: 1, cursor: .init(scanned: 1000, sent: 1000), seen: 1000, connection: 1, counter: 1,
                         hasJoined: true, version: Message.version))
             ], isConnected: false)
         bench.give(.connecting)
         for number in 1001...1020 as ClosedRange<UInt64> {
             bench.hear(
                 .stream(LinkTests.own),
-                .said(Said(number: number, previous: number - 1, content: .event(bench.event(number)))),
+                .entry(StreamEntry(number: number, previous: number - 1, content: .event(bench.event(number)))),
                 from: LinkTests.own)
         }
         bench.time += 1_000_000
@@ -132,11 +132,11 @@ struct JoiningTests {
     @Test func whoConnectsIsDescribedTo() {
         let bench = Bench()
         func answer(_ effects: [LinkEffect], _ number: UInt64) {
-            let row = Change(number: number, kind: .event(bench.event(number)))
+            let row = Change(number: number, content: .event(bench.event(number)))
             for case .readChanges(let token, _, _) in effects {
                 bench.give(.changes(token, ChangesPage(changes: [row], isLast: true)))
             }
-            for case .say(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
+            for case .send(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
         }
         answer(bench.effects, 1001)
         bench.wait(seconds: 10)

@@ -15,7 +15,6 @@ struct LinkTests {
         var effects: [LinkEffect] = []
         /// What was stored before the first connection.
         private(set) var stored: [Record] = []
-        private var serial: UInt64 = 0
 
         init(
             _ records: [Record] = [], isConnected: Bool = true, channel: String? = nil,
@@ -48,7 +47,7 @@ struct LinkTests {
             give(.connected)
             // The own presence comes back after what the broker has kept.
             let connected = effects
-            for case .say(_, let address, let message?) in connected {
+            for case .send(_, let address, let message?) in connected {
                 guard case .presence = message.body else { continue }
                 hear(address, message.body, from: LinkTests.own, signer: channel.map { _ in "own" })
             }
@@ -66,12 +65,11 @@ struct LinkTests {
         func hear(
             _ address: Address, _ body: Message.Body, from device: Device = LinkTests.other, signer: String? = nil
         ) -> [LinkEffect] {
-            serial += 1
             let message = Message(device: device, at: 1_700_000_000_000_000 + time, body: body)
             return give(
                 .received(
                     Delivery(
-                        token: DeliveryToken(serial), address: address,
+                        address: address,
                         content: .message(message, signer: signer.map(Signer.init)))))
         }
 
@@ -79,11 +77,11 @@ struct LinkTests {
         func hearEvent(_ number: UInt64, previous: UInt64, outcome: String = "") -> [LinkEffect] {
             hear(
                 .stream(LinkTests.other),
-                .said(Said(number: number, previous: previous, content: .event(event(number, outcome)))))
+                .entry(StreamEntry(number: number, previous: previous, content: .event(event(number, outcome)))))
         }
 
-        func event(_ number: UInt64, _ outcome: String = "") -> SaidEvent {
-            SaidEvent(
+        func event(_ number: UInt64, _ outcome: String = "") -> SharedEvent {
+            SharedEvent(
                 name: GlobalName(device: LinkTests.other, id: number), topic: LinkTests.topic, title: "", body: "",
                 published: 1, expires: 1_700_000_100_000_000, outcome: outcome)
         }
@@ -91,7 +89,7 @@ struct LinkTests {
         /// The last numbers of the descriptions among the effects.
         var descriptions: [UInt64] {
             effects.compactMap { effect in
-                if case .say(_, _, let message?) = effect, case .description(let description) = message.body {
+                if case .send(_, _, let message?) = effect, case .description(let description) = message.body {
                     description.last
                 } else {
                     nil
@@ -110,40 +108,30 @@ struct LinkTests {
     @Test func whatIsClaimedThereIsClaimedBeforeItIsPublishedHere() {
         let bench = Bench()
         let effects = bench.hearEvent(2000, previous: 1999, outcome: "claimed")
-        guard case .claimNamed(_, let claim) = effects.first, case .publish(_, let event) = effects.dropFirst().first
+        guard case .claimNamed(_, let claim) = effects.first,
+            case .publish(_, let event, let ttl, _) = effects.dropFirst().first
         else {
             Issue.record("\(effects)")
             return
         }
         #expect(claim.name == event.name)
-        #expect(event.ttl == 100)
+        #expect(ttl == 100)
     }
 
-    @Test func aDeliveryIsAcknowledgedOnlyWhenItsCursorIsOnDisk() {
+    @Test func aNumberIsMissingOnDiskUntilNotifydHasAnswered() {
         let bench = Bench()
         var call: CallToken?
-        for case .publish(let token, _) in bench.hearEvent(2000, previous: 1999) { call = token }
-        var acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
-        #expect(!acknowledged)
-        bench.give(.answered(call!, .done))
-        bench.wait(seconds: 1)
-        var store: StoreToken?
-        for case .store(let token, let records) in bench.effects {
-            store = token
-            #expect(
-                records.contains {
-                    if case .device(_, let record) = $0 {
-                        record.taken == 2000 && record.missing.isEmpty
-                    } else {
-                        false
-                    }
-                })
+        for case .publish(let token, _, _, _) in bench.hearEvent(2000, previous: 1999) { call = token }
+        func missing() -> [Range<UInt64>]? {
+            for case .store(let token, let records) in bench.wait(seconds: 1) {
+                bench.give(.stored(token))
+                for case .device(_, let record) in records where record.received == 2000 { return record.missing }
+            }
+            return nil
         }
-        acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
-        #expect(!acknowledged)
-        bench.give(.stored(store!))
-        acknowledged = bench.effects.contains { if case .acknowledge = $0 { true } else { false } }
-        #expect(acknowledged)
+        #expect(missing() == [1999..<2000])
+        bench.give(.answered(call!, .done))
+        #expect(missing() == [])
     }
 
     @Test func aGapIsAskedForOnceItsDeviceIsOnline() {
@@ -153,7 +141,7 @@ struct LinkTests {
         var questions: [Question] = []
         for _ in 0..<10 {
             bench.wait(seconds: 1)
-            for case .say(_, .questions, let message?) in bench.effects {
+            for case .send(_, .questions, let message?) in bench.effects {
                 if case .question(let question) = message.body { questions.append(question) }
             }
         }
@@ -171,9 +159,9 @@ struct LinkTests {
         bench.give(
             .changes(
                 reading[0],
-                ChangesPage(changes: [Change(number: 1001, kind: .event(bench.event(1001)))], isLast: true)))
+                ChangesPage(changes: [Change(number: 1001, content: .event(bench.event(1001)))], isLast: true)))
         #expect(bench.descriptions == [])
-        for case .say(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
+        for case .send(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
         #expect(bench.descriptions == [1001])
         // A broker that has thrown away the last messages may have thrown away this one too.
         bench.wait(seconds: 10)
@@ -184,9 +172,9 @@ struct LinkTests {
             bench.give(
                 .changes(
                     token,
-                    ChangesPage(changes: [Change(number: 1002, kind: .event(bench.event(1002)))], isLast: true)))
+                    ChangesPage(changes: [Change(number: 1002, content: .event(bench.event(1002)))], isLast: true)))
         }
-        for case .say(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
+        for case .send(let token, .stream, _) in bench.effects { bench.give(.acknowledged(token)) }
         #expect(bench.descriptions == [])
         bench.wait(seconds: 10)
         #expect(bench.descriptions == [1002])
@@ -203,7 +191,7 @@ struct LinkTests {
             bench.give(
                 .changes(
                     token,
-                    ChangesPage(changes: [Change(number: 1001, kind: .event(bench.event(1001)))], isLast: true)))
+                    ChangesPage(changes: [Change(number: 1001, content: .event(bench.event(1001)))], isLast: true)))
         }
         bench.give(.newest(1000))
         #expect(!hasFailed())
@@ -226,22 +214,24 @@ struct LinkTests {
     @Test func anEventThatIsRefusedForNowHoldsBackEventsAndNoClaims() {
         let bench = Bench()
         var call: CallToken?
-        for case .publish(let token, _) in bench.hearEvent(2000, previous: 1999) { call = token }
+        for case .publish(let token, _, _, _) in bench.hearEvent(2000, previous: 1999) { call = token }
         bench.give(.answered(call!, .refusedForNow))
         let later = bench.hearEvent(2001, previous: 2000)
         #expect(!later.contains { if case .publish = $0 { true } else { false } })
-        let claim = SaidClaim(
+        let claim = SharedClaim(
             name: GlobalName(device: Self.own, id: 1), topic: Self.topic, form: .claimed, place: "phone")
-        let effects = bench.hear(.stream(Self.other), .said(Said(number: 2002, previous: 2001, content: .claim(claim))))
+        let effects = bench.hear(
+            .stream(Self.other), .entry(StreamEntry(number: 2002, previous: 2001, content: .claim(claim))))
         #expect(effects.contains { if case .claimNamed = $0 { true } else { false } })
     }
 
     @Test func whatCanNeverBeTakenIsADeadLetterAndPassed() {
         let bench = Bench()
         var call: CallToken?
-        for case .publish(let token, _) in bench.hearEvent(2000, previous: 1999) { call = token }
+        for case .publish(let token, _, _, _) in bench.hearEvent(2000, previous: 1999) { call = token }
         let effects = bench.give(.answered(call!, .refused("InvalidEvent")))
-        #expect(effects.contains { if case .keep(let letter) = $0 { letter.reason == "InvalidEvent" } else { false } })
+        #expect(
+            effects.contains { if case .reject(let letter) = $0 { letter.reason == "InvalidEvent" } else { false } })
         #expect(bench.link.peerStates.map(\.isBehind) == [false])
     }
 
@@ -252,7 +242,7 @@ struct LinkTests {
         bench.hear(
             .description(Self.other),
             .description(Description(counter: 1, name: "phone", first: 1, last: 1, attended: [digest])))
-        let announced = Announced(
+        let announced = AnnouncedEvent(
             id: EventID(1), name: GlobalName(device: Self.own, id: 1), topic: Self.topic, hasWindow: true)
         var holds: [Duration] = []
         for case .hold(_, let duration) in bench.give(.announced(announced)) { holds.append(duration) }
@@ -265,10 +255,10 @@ struct LinkTests {
     @Test func whatALaterVersionSaidIsAskedForAfterAnUpgrade() {
         var record = DeviceRecord(seen: 1_700_000_000_000_000)
         record.start = 1
-        record.taken = 10
-        record.unknown = [RangeSet.Range(after: 4, through: 5)]
+        record.received = 10
+        record.unknown = [4..<5]
         var line = LineRecord(
-            first: 1, cursor: .init(scanned: 1, said: 1), seen: 1, connection: 1, counter: 1, hasJoined: true,
+            first: 1, cursor: .init(scanned: 1, sent: 1), seen: 1, connection: 1, counter: 1, hasJoined: true,
             version: Message.version)
         let same = Bench([.line(line), .device(Self.other, record)])
         same.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
@@ -298,8 +288,8 @@ struct LinkTests {
                 address, .presence(Presence(connection: 1, isOnline: true)), from: device(number), signer: signer)
         }
         func speaks(_ number: Int, signer: String) {
-            let said = Said(number: 2000, previous: 1999, content: .event(bench.event(2000)))
-            bench.hear(.stream(device(number)), .said(said), from: device(number), signer: signer)
+            let entry = StreamEntry(number: 2000, previous: 1999, content: .event(bench.event(2000)))
+            bench.hear(.stream(device(number)), .entry(entry), from: device(number), signer: signer)
         }
         appears(1, signer: "silent")
         appears(2, signer: "jan")
@@ -332,11 +322,11 @@ struct LinkTests {
         let bench = Bench()
         let event = Message(
             device: Self.other, at: 1_700_000_000_000_000,
-            body: .said(Said(number: 2000, previous: 1999, content: .event(bench.event(2000)))))
+            body: .entry(StreamEntry(number: 2000, previous: 1999, content: .event(bench.event(2000)))))
         let effects = bench.give(
             .received(
                 Delivery(
-                    token: DeliveryToken(99), address: address, isRetained: true,
+                    address: address, isRetained: true,
                     content: .message(event, signer: nil))))
         #expect(!effects.contains { if case .publish = $0 { true } else { false } })
         #expect(bench.link.peerStates.isEmpty)
@@ -347,11 +337,11 @@ struct LinkTests {
         let bench = Bench(channel: "run")
         bench.give(
             .received(
-                Delivery(token: DeliveryToken(99), address: .presence(Self.own), isRetained: true, content: .forged)))
+                Delivery(address: .presence(Self.own), isRetained: true, content: .forged)))
         let said = bench.effects + bench.wait(seconds: 1)
         #expect(
             said.contains {
-                if case .say(_, .presence(Self.own), let message?) = $0, case .presence(let presence) = message.body {
+                if case .send(_, .presence(Self.own), let message?) = $0, case .presence(let presence) = message.body {
                     presence.isOnline
                 } else {
                     false
@@ -362,7 +352,7 @@ struct LinkTests {
 
     @Test func messagesThatSpeakForOthersAreForged() {
         let bench = Bench()
-        bench.hear(.stream(Self.own), .said(Said(number: 2, previous: 1, content: .nothing)))
+        bench.hear(.stream(Self.own), .entry(StreamEntry(number: 2, previous: 1, content: .nothing)))
         #expect(bench.link.peerStates.isEmpty)
         #expect(bench.link.statistics.forged == 1)
     }
@@ -377,7 +367,7 @@ struct LinkTests {
         var said: [(Address, Message?)] = []
         var records = bench.stored
         for _ in 0..<10 {
-            for case .say(_, let address, let message) in bench.effects { said.append((address, message)) }
+            for case .send(_, let address, let message) in bench.effects { said.append((address, message)) }
             for case .store(let token, let some) in bench.effects {
                 records += some
                 bench.give(.stored(token))
@@ -435,7 +425,7 @@ struct LinkTests {
             let effects = bench.hear(
                 .presence(LinkTests.own), .presence(Presence(connection: number, isOnline: false)), from: LinkTests.own)
             // It says again that it is online.
-            #expect(effects.contains { if case .say(_, .presence(LinkTests.own), _) = $0 { true } else { false } })
+            #expect(effects.contains { if case .send(_, .presence(LinkTests.own), _) = $0 { true } else { false } })
             number = UInt64(1_700_000_000_000_000 + bench.time)
         }
     }
@@ -443,20 +433,20 @@ struct LinkTests {
     // MARK: Two machines
 
     private static func isShared(_ effect: LinkEffect) -> MessageToken? {
-        if case .say(let token, .presence(own), let message) = effect, case .presence(let presence) = message?.body,
-            presence.isShared
+        if case .send(let token, .presence(own), let message) = effect, case .presence(let presence) = message?.body,
+            presence.isDuplicated
         {
             return token
         }
         return nil
     }
 
-    private static func isEnd(_ effect: LinkEffect) -> Bool { if case .end = effect { true } else { false } }
+    private static func isEnd(_ effect: LinkEffect) -> Bool { if case .disconnect = effect { true } else { false } }
 
     @Test func whoFailsWithoutAConnectionConnectsToSayIt() {
         let bench = Bench([], isConnected: false)
         bench.hear(
-            .stream(Self.own), .said(Said(number: 9_000_000_000_000_000, previous: 1, content: .nothing)),
+            .stream(Self.own), .entry(StreamEntry(number: 9_000_000_000_000_000, previous: 1, content: .nothing)),
             from: Self.own)
         // The journal is behind what this device has said.
         bench.give(.newest(1000))
@@ -469,7 +459,7 @@ struct LinkTests {
             Issue.record("it does not connect")
             return
         }
-        #expect(presence.isShared)
+        #expect(presence.isDuplicated)
         var token: MessageToken?
         // The first connection ends before the broker has it.
         for _ in 1...2 {
@@ -484,7 +474,7 @@ struct LinkTests {
 
     @Test func whoHearsThatTwoMachinesShareItsDeviceStopsToo() {
         let bench = Bench()
-        let presence = Presence(connection: 7, isOnline: false, isShared: true)
+        let presence = Presence(connection: 7, isOnline: false, isDuplicated: true)
         let token = bench.hear(.presence(Self.own), .presence(presence), from: Self.own).compactMap(Self.isShared).first
         #expect(bench.effects.contains { if case .fail(.twoMachines) = $0 { true } else { false } })
         bench.give(.acknowledged(token!))
@@ -499,7 +489,7 @@ struct LinkTests {
         bench.hear(.presence(Self.other), .presence(Presence(connection: 1, isOnline: true)))
         bench.hear(.presence(third), .presence(Presence(connection: 1, isOnline: false)), from: third)
         let asked = bench.give(.test(77)).compactMap { effect -> Address? in
-            if case .say(_, let address, let message) = effect, message?.body == .ping(77) { address } else { nil }
+            if case .send(_, let address, let message) = effect, message?.body == .ping(77) { address } else { nil }
         }
         #expect(asked == [.questions(Self.other)])
         #expect(bench.link.test?.isComplete == false)
@@ -516,7 +506,7 @@ struct LinkTests {
         let bench = Bench()
         func answers(_ effects: [LinkEffect]) -> Int {
             effects.count { effect in
-                if case .say(_, .answers(Self.other), let message) = effect, case .pong = message?.body {
+                if case .send(_, .answers(Self.other), let message) = effect, case .pong = message?.body {
                     true
                 } else {
                     false
@@ -530,7 +520,7 @@ struct LinkTests {
 
     /// The topics that are emptied.
     private static func emptied(_ effects: [LinkEffect]) -> [Address] {
-        effects.compactMap { if case .say(_, let address, nil) = $0 { address } else { nil } }
+        effects.compactMap { if case .send(_, let address, nil) = $0 { address } else { nil } }
     }
 
     @Test func ofAForgottenDeviceTheBrokerKeepsNothing() {
@@ -546,7 +536,7 @@ struct LinkTests {
     @Test func whoLeavesSaysSoAndNothingMore() {
         let bench = Bench()
         var said: [Message.Body] = []
-        for case .say(_, _, let message?) in bench.give(.leave) { said.append(message.body) }
+        for case .send(_, _, let message?) in bench.give(.leave) { said.append(message.body) }
         guard case .presence(let presence) = said.last else {
             Issue.record("\(said)")
             return
@@ -563,7 +553,7 @@ struct LinkTests {
     @Test func unopenedMessagesCountWhileNothingCanBeOpened() {
         let bench = Bench()
         func hearSealed(_ address: Address) {
-            bench.give(.received(Delivery(token: DeliveryToken(1000), address: address, content: .unopened)))
+            bench.give(.received(Delivery(address: address, content: .unopened)))
         }
         hearSealed(.description(Self.own))
         #expect(bench.link.unopenedMessages == 0)
@@ -625,7 +615,7 @@ struct LinkTests {
         bench.give(
             .received(
                 Delivery(
-                    token: DeliveryToken(99), address: .presence(Self.other), isRetained: false,
+                    address: .presence(Self.other), isRetained: false,
                     content: .message(will, signer: nil))))
         #expect(bench.link.peerStates.map(\.isOnline) == [false])
         #expect(bench.link.peerStates.map(\.clockOffset) == offset)

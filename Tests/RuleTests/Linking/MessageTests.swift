@@ -9,7 +9,7 @@ struct MessageTests {
     static let device = Device("00112233445566778899aabbccddeeff")!
     static let topic = try! Topic("/run/r1/mate/영희")
 
-    static let event = SaidEvent(
+    static let event = SharedEvent(
         name: GlobalName(device: device, id: 7), topic: topic, title: "A \"title\"\n", body: "\u{1}\\ 🏃",
         fields: [
             "distance": .uint64(.max), "pace": 0.1, "never": .double(.infinity), "flags": .array([], of: .boolean),
@@ -22,32 +22,32 @@ struct MessageTests {
         isSilent: true, urgency: 2, outcome: "claimed")
 
     static let bodies: [Message.Body] = [
-        .said(Said(number: .max, previous: 0, content: .event(event))),
-        .said(
-            Said(
+        .entry(StreamEntry(number: .max, previous: 0, content: .event(event))),
+        .entry(
+            StreamEntry(
                 number: 2, previous: 1,
                 content: .claim(
-                    SaidClaim(
+                    SharedClaim(
                         name: GlobalName(source: "é", eventID: ""), topic: topic, form: .dismissed, place: "desk",
                         expires: 9)))),
-        .said(
-            Said(
+        .entry(
+            StreamEntry(
                 number: 3, previous: 2,
-                content: .removal(SaidRemoval(name: GlobalName(device: device, id: 1), topic: topic, published: 4)))),
-        .said(Said(number: 4, previous: 3, content: .nothing)),
+                content: .removal(SharedRemoval(name: GlobalName(device: device, id: 1), topic: topic, published: 4)))),
+        .entry(StreamEntry(number: 4, previous: 3, content: .nothing)),
         .description(
             Description(
                 counter: 1, name: "desk", first: 2, last: 3, attended: [Digest("00112233445566778899aabbccddeeff")!])),
         .presence(Presence(connection: 5, isOnline: true)),
-        .presence(Presence(connection: 5, isOnline: false, isShared: true)),
+        .presence(Presence(connection: 5, isOnline: false, isDuplicated: true)),
         .presence(Presence(connection: 6, isOnline: false, hasLeft: true)), .ping(.max), .pong(1),
         .question(Question(id: .max, after: 1, through: 2)),
         .answer(
             Answer(
                 id: 1, after: 1, through: 9,
                 items: [
-                    Said(number: 3, previous: 1, content: .event(event)),
-                    Said(number: 4, previous: 3, content: .nothing),
+                    StreamEntry(number: 3, previous: 1, content: .event(event)),
+                    StreamEntry(number: 4, previous: 3, content: .nothing),
                 ], wait: 10)),
     ]
 
@@ -70,13 +70,13 @@ struct MessageTests {
     @Test func unknownMembersArePassedOver() throws {
         let message = try read(
             "{\"v\":1,\(head),\"kind\":\"nothing\",\"number\":2,\"previous\":1,\"x\":[{\"y\":null}]}")
-        #expect(message.body == .said(Said(number: 2, previous: 1, content: .nothing)))
+        #expect(message.body == .entry(StreamEntry(number: 2, previous: 1, content: .nothing)))
     }
 
     @Test(arguments: ["\"v\":1,\"kind\":\"later\"", "\"v\":2,\"kind\":\"event\""])
     func whatALaterVersionSaysIsKnownToBeMissing(_ start: String) throws {
         let message = try read("{\(start),\(head),\"number\":2,\"previous\":1}")
-        #expect(message.body == .said(Said(number: 2, previous: 1, content: .unknown)))
+        #expect(message.body == .entry(StreamEntry(number: 2, previous: 1, content: .unknown)))
     }
 
     @Test func anEventThatCannotBeReadKeepsItsPlaceInTheStream() throws {
@@ -84,11 +84,11 @@ struct MessageTests {
             "{\"v\":1,\(head),\"kind\":\"removal\",\"number\":2,\"previous\":1,\"source\":\"a\",\"event-id\":\"1\","
                 + "\"topic\":\"x\"}"
         )
-        guard case .said(let said) = message.body, case .malformed(let reason) = said.content else {
+        guard case .entry(let entry) = message.body, case .malformed(let reason) = entry.content else {
             Issue.record("it is \(message)")
             return
         }
-        #expect(said.number == 2)
+        #expect(entry.number == 2)
         #expect(reason.contains("topic"))
     }
 
@@ -154,14 +154,14 @@ struct MessageTests {
             }
             _ = try? Envelope.decode(bytes, version: Envelope.linkVersion)
             guard let message = try? Message(decoding: bytes) else { continue }
-            if case .said(let said) = message.body, !isKnown(said) { continue }
+            if case .entry(let entry) = message.body, !isKnown(entry) { continue }
             if case .answer(let answer) = message.body, !answer.items.allSatisfy(isKnown) { continue }
             #expect(try Message(decoding: message.encoded) == message)
         }
     }
 
-    private func isKnown(_ said: Said) -> Bool {
-        switch said.content {
+    private func isKnown(_ entry: StreamEntry) -> Bool {
+        switch entry.content {
         case .unknown, .malformed: false
         // No number is equal to itself that is none.
         case .event(let event): !event.fields.contains { "\($0.value)".contains("nan") }

@@ -24,8 +24,8 @@ struct PaceTests {
             let rows = (0..<UInt64(count)).map { offset in
                 Change(
                     number: first + offset, via: "",
-                    kind: .event(
-                        SaidEvent(
+                    content: .event(
+                        SharedEvent(
                             name: GlobalName(device: LinkTests.own, id: first + offset), topic: LinkTests.topic,
                             title: "", body: "", published: 1, expires: 1_800_000_000_000_000)))
             }
@@ -48,9 +48,9 @@ struct PaceTests {
             var effects = effects
             while !effects.isEmpty {
                 var next: [LinkEffect] = []
-                for case .say(let token, let address, let message?) in effects {
+                for case .send(let token, let address, let message?) in effects {
                     switch (address, message.body) {
-                    case (.stream, .said): said += 1
+                    case (.stream, .entry): said += 1
                     case (.questions(let device), .ping(let id)): marks.append((device, id))
                     default: break
                     }

@@ -1,3 +1,4 @@
+import NotifyText
 import Routing
 
 @testable import Journal

@@ -1,4 +1,5 @@
 import Journal
+import NotifyText
 import Routing
 import Systemd
 

@@ -65,7 +65,7 @@ final class Machine {
     private(set) var hasFailed = false
     /// Whether a failed line has said its last words.
     private var isOver = false
-    private(set) var letters: [DeadLetter] = []
+    private(set) var letters: [RejectedEntry] = []
     var wasRestored = false
     /// Whether notifyd began a journal that was put back with numbers that the bridge had seen before: the clock was
     /// behind. If the bridge was away until the numbers had passed those, it cannot know that rows are lost.
@@ -76,6 +76,8 @@ final class Machine {
     private let busTime: Int64 = 200
     /// A cloned disk has the same key.
     private var signer = ""
+    /// The line, in `via`.
+    private var via: String { world.configuration(signer).line }
     private var client: String { "client of \(journal.device)" }
 
     init(label: Int, world: Simulation, device: Device, clock: Int64) {
@@ -124,7 +126,7 @@ final class Machine {
     }
 
     private func announce(_ item: SimulatedJournal.Item, hasWindow: Bool) {
-        let announced = Announced(
+        let announced = AnnouncedEvent(
             id: EventID(item.id), name: item.event.name, topic: item.event.topic, via: item.via, hasWindow: hasWindow)
         deliver(.announced(announced))
     }
@@ -178,15 +180,16 @@ final class Machine {
         deliver(.journalChanged)
     }
 
-    func claimHere(_ name: GlobalName, _ form: SaidClaim.Form) {
+    func claimHere(_ name: GlobalName, _ form: SharedClaim.Form) {
         guard isDaemonUp, refusal != .everything else { return }
         trace("\(form) \(name)")
-        claim(ClaimRequest(name: name, via: "", place: "", form: form))
+        guard let topic = journal.items[name]?.event.topic else { return }
+        claim(SharedClaim(name: name, topic: topic, form: form, place: ""), via: "")
     }
 
-    private func claim(_ request: ClaimRequest) {
-        if let id = journal.claim(request, wall: wall) {
-            windows[request.name] = nil
+    private func claim(_ claim: SharedClaim, via: String) {
+        if let id = journal.claim(claim, via: via, wall: wall) {
+            windows[claim.name] = nil
             deliver(.decided(EventID(id)))
         }
         deliver(.journalChanged)
@@ -285,19 +288,39 @@ final class Machine {
         switch effect {
         case .connect(let address, let will): connect(address, will)
         case .reconnect: dropConnection()
-        case .say(let token, let address, let message): say(token, address, message)
-        case .acknowledge(let token): world.broker.acknowledge(token.rawValue, client: client)
+        case .send(let token, let address, let message): send(token, address, message)
         case .receive(let isReceiving):
             connection?.isReceiving = isReceiving
             if isReceiving, let session = world.broker.sessions[client] { world.broker.pump(session) }
         case .subscribeAgain:
             if connection != nil, let session = world.broker.sessions[client] { world.broker.subscribe(session) }
-        case .publish(let token, let request): call(token) { [self] in publish(request) }
-        case .claimNamed(let token, let request):
+        case .publish(let token, let event, let ttl, let window):
+            call(token) { [self] in
+                if refusal != .none { return .refusedForNow }
+                let item = journal.publish(event, ttl: ttl, via: via, wall: wall)
+                trace("takes \(event.name)\(item == nil ? " again" : "")")
+                if let item {
+                    if item.outcome.isEmpty {
+                        open(item, window: Int64(window ?? 100) * 1000)
+                    } else {
+                        announce(item, hasWindow: false)
+                    }
+                }
+                deliver(.journalChanged)
+                return .done
+            }
+        case .remove(let token, let removal):
             call(token) { [self] in
                 if refusal == .everything { return .refusedForNow }
-                trace("is told \(request.form) \(request.name)")
-                claim(request)
+                journal.remove(removal, via: via)
+                deliver(.journalChanged)
+                return .done
+            }
+        case .claimNamed(let token, let named):
+            call(token) { [self] in
+                if refusal == .everything { return .refusedForNow }
+                trace("is told \(named.form) \(named.name)")
+                claim(named, via: via)
                 return .done
             }
         case .hold(let id, let duration):
@@ -323,14 +346,14 @@ final class Machine {
                 disk.write(records, at: world.now)
                 handle(.stored(token))
             }
-        case .keep(let letter):
+        case .reject(let letter):
             trace("dead letter: \(letter.reason)")
             letters.append(letter)
         case .fail(let failure):
             trace("fails: \(failure)")
             failures.append(failure)
             hasFailed = true
-        case .end:
+        case .disconnect:
             isOver = true
             isConnecting = false
             guard let connection, let session = world.broker.sessions[client] else { return }
@@ -355,21 +378,6 @@ final class Machine {
         onDaemon { [self] in deliver(.answered(token, action())) }
     }
 
-    private func publish(_ request: PublishRequest) -> CallResult {
-        if refusal == .everything || refusal == .events && !request.isRemoval { return .refusedForNow }
-        let item = journal.publish(request, wall: wall)
-        trace("takes \(request.name)\(item == nil ? " again" : "")")
-        if let item {
-            if item.outcome.isEmpty {
-                open(item, window: Int64(request.window ?? 100) * 1000)
-            } else {
-                announce(item, hasWindow: false)
-            }
-        }
-        deliver(.journalChanged)
-        return .done
-    }
-
     // MARK: The broker
 
     private func connect(_ address: Address, _ will: Message) {
@@ -380,7 +388,7 @@ final class Machine {
             let node = world.broker.faults.isSplit || world.random.chance(50) ? label % 2 : 0
             let connection = SimulatedBroker.Connection(
                 node: node, will: packet(address, will),
-                deliver: { [self] serial, packet in if life == bridgeLife { receive(serial, packet) } },
+                deliver: { [self] packet in if life == bridgeLife { receive(packet) } },
                 end: { [self] takenOver in
                     self.connection = nil
                     guard life == bridgeLife, link != nil, !isOver else { return }
@@ -414,10 +422,10 @@ final class Machine {
         return SimulatedBroker.Packet(address: address, message: message, signer: signer)
     }
 
-    private func say(_ token: MessageToken, _ address: Address, _ message: Message?) {
+    private func send(_ token: MessageToken, _ address: Address, _ message: Message?) {
         guard let connection, !connection.isOver else { return }
         let packet = packet(address, message)
-        if case .said(let said) = message?.body, case .event(let event) = said.content, failures.isEmpty,
+        if case .entry(let entry) = message?.body, case .event(let event) = entry.content, failures.isEmpty,
             !world.hasClones, let origin = event.name.device, origin != journal.device
         {
             world.complain("\(label) says \(event.name) of another device")
@@ -431,7 +439,7 @@ final class Machine {
         }
     }
 
-    private func receive(_ serial: UInt64, _ packet: SimulatedBroker.Packet) {
+    private func receive(_ packet: SimulatedBroker.Packet) {
         let content: Delivery.Content
         if packet.isRubbish {
             content = .unopened
@@ -443,7 +451,7 @@ final class Machine {
         handle(
             .received(
                 Delivery(
-                    token: DeliveryToken(serial), address: packet.address, isRetained: packet.isRetained,
+                    address: packet.address, isRetained: packet.isRetained,
                     content: content)))
     }
 
@@ -463,12 +471,12 @@ extension Message.Body {
     /// For the trace.
     fileprivate var summary: String {
         switch self {
-        case .said(let said): said.summary
+        case .entry(let entry): entry.summary
         case .answer(let answer):
             "answer \(answer.after)...\(answer.through) wait \(answer.wait): \(answer.items.map(\.summary))"
         case .description(let it):
             "description \(it.name) first \(it.first) last \(it.last) attended \(it.attended.count)"
-        case .presence(let it): "presence \(it.connection) \(it.isOnline)\(it.isShared ? " shared" : "")"
+        case .presence(let it): "presence \(it.connection) \(it.isOnline)\(it.isDuplicated ? " shared" : "")"
         case .ping(let id): "ping \(id)"
         case .pong(let id): "pong \(id)"
         case .question(let it): "question \(it.after)...\(it.through)"
@@ -476,7 +484,7 @@ extension Message.Body {
     }
 }
 
-extension Said {
+extension StreamEntry {
     fileprivate var summary: String {
         let what =
             switch content {

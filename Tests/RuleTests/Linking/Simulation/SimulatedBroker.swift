@@ -2,8 +2,8 @@ import NotifyTestSupport
 
 @testable import Linking
 
-/// A broker, or a cluster of two nodes, as `reference/bridges.md` found them: every acknowledgement is given, and
-/// nothing is promised by it.
+/// A broker, or a cluster of two nodes: every acknowledgement is given, and nothing is promised by it. A message is
+/// acknowledged when it is delivered, as libmosquitto does it.
 final class SimulatedBroker {
     struct Packet {
         let address: Address
@@ -18,10 +18,10 @@ final class SimulatedBroker {
         let client: String
         let device: Device
         var queue: [Packet] = []
-        var unacknowledged: [(serial: UInt64, packet: Packet)] = []
         var connection: Connection?
         var node = 0
         var isPumping = false
+        var lastDelivery: Int64 = -1_000_000
 
         init(client: String, device: Device) {
             self.client = client
@@ -32,13 +32,13 @@ final class SimulatedBroker {
     final class Connection {
         let node: Int
         let will: Packet
-        let deliver: (UInt64, Packet) -> Void
+        let deliver: (Packet) -> Void
         let end: (_ takenOver: Bool) -> Void
         var isReceiving = true
         var isOver = false
 
         init(
-            node: Int, will: Packet, deliver: @escaping (UInt64, Packet) -> Void, end: @escaping (Bool) -> Void
+            node: Int, will: Packet, deliver: @escaping (Packet) -> Void, end: @escaping (Bool) -> Void
         ) {
             self.node = node
             self.will = will
@@ -61,7 +61,6 @@ final class SimulatedBroker {
     var sessions: [String: Session] = [:]
     var retained: [[Address: Packet]] = [[:], [:]]
     var isUp = true
-    private var serial: UInt64 = 0
     private(set) var delivered = 0
 
     init(world: Simulation) {
@@ -97,8 +96,6 @@ final class SimulatedBroker {
         guard !connection.isOver else { return }
         connection.isOver = true
         if session.connection === connection { session.connection = nil }
-        session.queue = session.unacknowledged.map(\.packet) + session.queue
-        session.unacknowledged = []
         connection.end(takenOver)
         if let willDelay {
             world.schedule.after(willDelay) { [self] in if isUp { publish(connection.will, node: connection.node) } }
@@ -132,28 +129,20 @@ final class SimulatedBroker {
     }
 
     func pump(_ session: Session) {
-        guard !session.isPumping, let connection = session.connection, connection.isReceiving, !session.queue.isEmpty,
-            session.unacknowledged.count < 40
+        guard !session.isPumping, let connection = session.connection, connection.isReceiving, !session.queue.isEmpty
         else { return }
         session.isPumping = true
-        let pause = session.unacknowledged.isEmpty ? faults.latency + Int64(world.random.below(1000)) : 200
-        world.schedule.after(pause) { [self] in
+        let isBusy = world.now - session.lastDelivery < faults.latency
+        world.schedule.after(isBusy ? 200 : faults.latency + Int64(world.random.below(1000))) { [self] in
             session.isPumping = false
             guard let connection = session.connection, connection.isReceiving, !session.queue.isEmpty else { return }
             let index = world.random.chance(faults.reordering) ? world.random.below(min(6, session.queue.count)) : 0
             let packet = session.queue.remove(at: index)
-            serial += 1
             delivered += 1
-            session.unacknowledged.append((serial, packet))
-            connection.deliver(serial, packet)
+            session.lastDelivery = world.now
+            connection.deliver(packet)
             pump(session)
         }
-    }
-
-    func acknowledge(_ serial: UInt64, client: String) {
-        guard let session = sessions[client] else { return }
-        session.unacknowledged.removeAll { $0.serial == serial }
-        pump(session)
     }
 
     /// `kill -9`: what was not on its disk is gone.

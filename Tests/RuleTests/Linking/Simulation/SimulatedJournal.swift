@@ -8,7 +8,7 @@ import Routing
 struct SimulatedJournal {
     struct Item {
         let id: UInt64
-        var event: SaidEvent
+        var event: SharedEvent
         let via: String
         let number: UInt64
         /// By the clock of this device.
@@ -31,15 +31,16 @@ struct SimulatedJournal {
 
         enum Kind {
             case event(GlobalName)
-            case claim(SaidClaim)
-            case removal(SaidRemoval)
+            case claim(SharedClaim)
+            case removal(SharedRemoval)
             case other
             case start(last: UInt64)
         }
     }
 
     struct Awaited {
-        var claim: ClaimRequest
+        var claim: SharedClaim
+        let via: String
         let expires: Int64
     }
 
@@ -91,70 +92,75 @@ struct SimulatedJournal {
         guard end == rows.count, changes.count < limit else { return ChangesPage(changes: changes, isLast: false) }
         // A number without a row is told only at the end.
         if lastHole > max(after, rows.last?.number ?? 0) {
-            changes.append(Change(number: lastHole, via: "", kind: .other))
+            changes.append(Change(number: lastHole))
         }
         return ChangesPage(changes: changes, isLast: true)
     }
 
     private func change(_ row: Row) -> Change? {
+        var change = Change(number: row.number, via: row.via)
         switch row.kind {
         case .event(let name):
             guard let item = items[name] else { return nil }
             var event = item.event
             event.outcome = item.outcome
             event.expires = item.expires
-            return Change(number: row.number, via: row.via, kind: .event(event))
-        case .claim(let claim): return Change(number: row.number, via: row.via, kind: .claim(claim))
-        case .removal(let removal): return Change(number: row.number, via: row.via, kind: .removal(removal))
-        case .other: return Change(number: row.number, via: row.via, kind: .other)
-        case .start(let last): return Change(number: row.number, via: row.via, kind: .start(last: last))
+            change.content = .event(event)
+        case .claim(let claim): change.content = .claim(claim)
+        case .removal(let removal): change.content = .removal(removal)
+        case .other: break
+        case .start(let last): change.lastBeforeStart = last
         }
+        return change
     }
 
     // MARK: Publishing
 
-    /// - Returns: the event, if it is new and is not a removal.
-    mutating func publish(_ request: PublishRequest, wall: Int64) -> Item? {
-        guard items[request.name] == nil, !removals.contains(request.name) else { return nil }
-        // Names outlive Forget: a bridge that died before its cursor was on disk takes things again.
-        guard !forgotten.contains(request.name) else { return nil }
-        let stamp = ValueStamp(published: request.published, name: request.name)
-        let topic = request.topic.description
-        let isValue = request.isRetained || request.isRemoval
-        let isNewer = values[topic].map { $0.stamp < stamp } ?? true
-        if isValue, isNewer {
-            let isShort = !request.isRemoval && request.ttl < 3600
-            values[topic] = Current(stamp: stamp, isRemoval: request.isRemoval, isShort: isShort)
-        }
-        if request.isRemoval {
-            removals.insert(request.name)
-            append(
-                request.via,
-                .removal(SaidRemoval(name: request.name, topic: request.topic, published: request.published)))
-            return nil
-        }
+    /// Whether a name has come before. Names outlive Forget: a bridge that died before its cursor was on disk takes
+    /// things again.
+    private func isKnown(_ name: GlobalName) -> Bool {
+        items[name] != nil || removals.contains(name) || forgotten.contains(name)
+    }
+
+    /// - Returns: whether the topic has no newer value.
+    private mutating func setValue(_ topic: Topic, _ stamp: ValueStamp, isRemoval: Bool, isShort: Bool = false) -> Bool
+    {
+        guard values[topic.description].map({ $0.stamp < stamp }) ?? true else { return false }
+        values[topic.description] = Current(stamp: stamp, isRemoval: isRemoval, isShort: isShort)
+        return true
+    }
+
+    mutating func remove(_ removal: SharedRemoval, via: String) {
+        guard !isKnown(removal.name) else { return }
+        _ = setValue(removal.topic, ValueStamp(published: removal.published, name: removal.name), isRemoval: true)
+        removals.insert(removal.name)
+        append(via, .removal(removal))
+    }
+
+    /// - Returns: the event, if it is new.
+    mutating func publish(_ event: SharedEvent, ttl: UInt32, via: String, wall: Int64) -> Item? {
+        guard !isKnown(event.name) else { return nil }
+        let stamp = ValueStamp(published: event.published, name: event.name)
+        let isNewer = !event.isRetained || setValue(event.topic, stamp, isRemoval: false, isShort: ttl < 3600)
         lastID += 1
-        let expires = wall + Int64(request.ttl) * 1_000_000
-        var item = Item(
-            id: lastID,
-            event: SaidEvent(
-                name: request.name, topic: request.topic, title: request.title, body: request.body,
-                fields: request.fields, options: request.options, published: request.published, expires: expires,
-                isRetained: request.isRetained, isSilent: !request.hasBanner),
-            via: request.via, number: lastNumber + 1, expires: expires)
-        append(request.via, .event(request.name))
-        if request.ttl == 0 {
+        let expires = wall + Int64(ttl) * 1_000_000
+        var item = Item(id: lastID, event: event, via: via, number: lastNumber + 1, expires: expires)
+        item.event.expires = expires
+        item.event.urgency = nil
+        item.event.outcome = ""
+        append(via, .event(event.name))
+        if ttl == 0 {
             item.outcome = "expired"
-        } else if !request.hasBanner || isValue && !isNewer {
+        } else if event.isSilent || !isNewer {
             item.outcome = "silent"
         }
-        items[request.name] = item
-        names[item.id] = request.name
-        arrivals[request.name, default: 0] += 1
-        for early in awaited.removeValue(forKey: request.name) ?? [] where early.expires >= wall {
-            _ = claim(early.claim, wall: wall)
+        items[event.name] = item
+        names[item.id] = event.name
+        arrivals[event.name, default: 0] += 1
+        for early in awaited.removeValue(forKey: event.name) ?? [] where early.expires >= wall {
+            _ = claim(early.claim, via: early.via, wall: wall)
         }
-        return items[request.name]
+        return items[event.name]
     }
 
     /// By a program on this device.
@@ -170,22 +176,23 @@ struct SimulatedJournal {
         }
         lastID += removal ? 1 : 0
         let name = name ?? GlobalName(device: device, id: removal ? lastID : lastID + 1)
-        var request = PublishRequest(name: name, via: via, topic: topic, published: published)
-        request.title = title
-        request.ttl = ttl
-        request.isRetained = isRetained
-        request.isRemoval = removal
-        return (name, publish(request, wall: wall))
+        if removal {
+            remove(SharedRemoval(name: name, topic: topic, published: published), via: via)
+            return (name, nil)
+        }
+        let event = SharedEvent(
+            name: name, topic: topic, title: title, body: "", published: published, expires: 0, isRetained: isRetained)
+        return (name, publish(event, ttl: ttl, via: via, wall: wall))
     }
 
     // MARK: Claims
 
     /// - Returns: the id of the event, if that is not undecided any more.
-    mutating func claim(_ claim: ClaimRequest, wall: Int64) -> UInt64? {
+    mutating func claim(_ claim: SharedClaim, via: String, wall: Int64) -> UInt64? {
         guard var item = items[claim.name] else {
             let expires = max(claim.expires ?? 0, wall + 24 * 3_600_000_000)
             if awaited[claim.name]?.contains(where: { $0.claim.form == claim.form }) != true {
-                awaited[claim.name, default: []].append(Awaited(claim: claim, expires: expires))
+                awaited[claim.name, default: []].append(Awaited(claim: claim, via: via, expires: expires))
                 lastNumber += 1
                 lastHole = lastNumber
             }
@@ -202,12 +209,12 @@ struct SimulatedJournal {
         item.isRead = true
         items[claim.name] = item
         guard before != (item.outcome, true) else { return nil }
-        let form: SaidClaim.Form =
+        let form: SharedClaim.Form =
             before.0 == item.outcome ? .read : claim.form == .read ? .claimed : claim.form
         append(
-            claim.via,
+            via,
             .claim(
-                SaidClaim(
+                SharedClaim(
                     name: claim.name, topic: item.event.topic, form: form, place: claim.place, expires: item.expires)))
         return item.outcome.isEmpty ? nil : item.id
     }

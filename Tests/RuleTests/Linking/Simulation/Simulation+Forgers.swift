@@ -22,18 +22,18 @@ extension Simulation {
             guard isPinned else { return }
             isClosed = true
             // Says something for the victim, with a key of its own.
-            let said = Said(number: UInt64(victim.wall), previous: 0, content: .nothing)
-            send(.said(said), as: victim.journal.device, on: .stream(victim.journal.device), node)
+            let entry = StreamEntry(number: UInt64(victim.wall), previous: 0, content: .nothing)
+            send(.entry(entry), as: victim.journal.device, on: .stream(victim.journal.device), node)
         case 4:
             let device = evilDevice()
             for index in 0..<random.below(400) {
                 let number = UInt64(1_700_000_000_000_000 + now) + UInt64(index) * 3
                 let name = GlobalName(device: random.chance(90) ? device : victim.journal.device, id: number)
-                let event = SaidEvent(
+                let event = SharedEvent(
                     name: name, topic: Self.topics[0], title: "evil", body: "", published: Int64(number),
                     expires: Int64(number) + 1_000_000)
                 send(
-                    .said(Said(number: number, previous: number - 2, content: .event(event))), as: device,
+                    .entry(StreamEntry(number: number, previous: number - 2, content: .event(event))), as: device,
                     on: .stream(device), node)
             }
         case 5:

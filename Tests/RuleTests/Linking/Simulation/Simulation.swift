@@ -212,8 +212,8 @@ final class Simulation {
         checkConvergence()
         for machine in machines {
             guard let statistics = machine.link?.statistics else { continue }
-            counts.taken += statistics.taken
-            counts.doubles += statistics.doubles
+            counts.taken += statistics.accepted
+            counts.doubles += statistics.duplicates
             counts.questions += statistics.questions
             counts.answers += statistics.answers
             counts.holds += statistics.holds
@@ -271,16 +271,20 @@ final class Simulation {
     func check(_ machine: Machine) {
         checks += 1
         guard checks % 16 == 0, let link = machine.link else { return }
-        let footprint = link.footprint
-        let limits = configuration("").limits
-        if footprint.missingRanges > limits.missingRanges || footprint.devices > limits.devices
-            || footprint.waitingMessages > limits.waitingMessagesAtMost + limits.callsInFlight
-            || footprint.messagesInFlight > limits.messagesInFlight || footprint.holds > limits.holds
-            || footprint.rows > Int(limits.rowsPerPage) || footprint.values > limits.values
-            || footprint.questions > limits.waitingQuestions
-            || footprint.unacknowledged > limits.waitingMessagesAtMost
-        {
-            complain("\(machine.label) is out of bounds: \(footprint)")
+        let limits = link.limits
+        let sizes = [
+            ("missing ranges", link.peers.values.map(\.open.ranges.count).max() ?? 0, limits.missingRanges),
+            ("devices", link.peers.count, limits.devices), ("holds", link.holds.count, limits.holds),
+            (
+                "waiting entries", link.queue.count + link.inCall.count,
+                limits.waitingMessagesAtMost + limits.callsInFlight
+            ),
+            ("messages in flight", link.out.inFlight.count, limits.messagesInFlight),
+            ("rows", link.out.rows.count, Int(limits.rowsPerPage)), ("values", link.values.seen.count, limits.values),
+            ("questions", link.answers.waiting.count, limits.waitingQuestions),
+        ]
+        for (name, size, limit) in sizes where size > limit {
+            complain("\(machine.label) has \(size) \(name), and at most \(limit) are allowed")
         }
     }
 
