@@ -176,11 +176,12 @@ final class Daemon {
     ///   bridge that reads rows in order never meets the outcome of an event that it does not know;
     /// - the order of signals: a subscriber gets `Event` before `Resolved`, and hears of an event before those that it
     ///   replaces are resolved;
-    /// - of no importance for effects that neither store nor send, such as `armTimer`, `countDigests` and `startServer`.
+    /// - of no importance for effects that neither store nor send, such as `armTimer`, `countDigests` and
+    /// `startServer`.
     ///
-    /// The record of an effect is appended before its signal, and `about:` names the event that the signal needs: if the
-    /// journal refuses that event, the signal is dropped with it. Banners that need not wait for the commit leave before
-    /// it; see `Outbox`.
+    /// The record of an effect is appended before its signal, and `about:` names the event that the signal needs: if
+    /// the journal refuses that event, the signal is dropped with it. Banners that need not wait for the commit leave
+    /// before it; see `Outbox`.
     private func perform(_ effects: [Effect], at now: Now) {
         guard !effects.isEmpty else { return }
         let clock = clock(at: now)

@@ -95,8 +95,8 @@ extension SharedClaim.Form {
 }
 
 extension SharedEvent {
-    /// The options of `Publish` that only change how a banner looks. A device sets all others itself. Another device may
-    /// know more of them: what is not known here is left out. An image is a file of another machine.
+    /// The options of `Publish` that only change how a banner looks. A device sets all others itself. Another device
+    /// may know more of them: what is not known here is left out. An image is a file of another machine.
     public static let bannerOptions: Set<String> = [
         "actions", "app", "category", "collapse", "desktop-entry", "icon", "progress", "resident", "sound", "timeout",
         "transient",

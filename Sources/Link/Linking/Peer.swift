@@ -23,8 +23,8 @@ struct Peer {
     var attended: Set<Digest> = []
     /// When it last sent something, as far as it is sure that this was live.
     var lastHeard: Uptime?
-    /// When its last message came, in microseconds since the epoch. On disk it is an hour old, at most, while the device
-    /// is online.
+    /// When its last message came, in microseconds since the epoch. On disk it is an hour old, at most, while the
+    /// device is online.
     var lastSeen: Int64?
     var offset = ClockOffset()
     var roundTrip: Duration?
@@ -69,8 +69,8 @@ struct Peer {
 }
 
 /// Numbers of a stream. `after..<through` stands for the numbers above `after`, up to `through`, as `previous` and
-/// `number` of an entry do. There are at most `limit` ranges: beyond that the two that are closest become one, with what
-/// is between them.
+/// `number` of an entry do. There are at most `limit` ranges: beyond that the two that are closest become one, with
+/// what is between them.
 struct NumberSet: Equatable {
     private var numbers = RangeSet<UInt64>()
     private let limit: Int

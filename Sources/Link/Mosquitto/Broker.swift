@@ -16,7 +16,8 @@ package struct Broker: Sendable {
         }
     }
 
-    /// The authorities that are trusted, and the certificate of this device. TLS 1.2 is the oldest version that is used.
+    /// The authorities that are trusted, and the certificate of this device. TLS 1.2 is the oldest version that is
+    /// used.
     package struct TLS: Sendable {
         /// A file with the certificates of the authorities that are trusted; `nil`: those of the system.
         package var authorities: String?

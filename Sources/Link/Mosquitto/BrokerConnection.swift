@@ -47,8 +47,8 @@ package final class BrokerConnection: Sendable {
     /// - Parameter afterFlush: whether to wait for the acknowledgements of all messages, for at most two seconds.
     package func end(afterFlush: Bool = false) { perform { $0.finish(within: afterFlush ? .seconds(2) : nil) } }
 
-    /// Disconnects, after waiting for the acknowledgements of all messages, for at most ten seconds. The broker does not
-    /// publish the will.
+    /// Disconnects, after waiting for the acknowledgements of all messages, for at most ten seconds. The broker does
+    /// not publish the will.
     ///
     /// - Parameter endingSession: whether the session on the broker ends too; MQTT 5 only. With MQTT 3.1.1 a connection
     ///   that ``ConnectionOptions/isClean`` ends it.
@@ -196,8 +196,9 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     }
 }
 
-/// A file that names the broker with which MQTT 5 is not used any more, because it has sent a packet that cannot be read.
-/// libmosquitto may have ended the process because of it. MQTT 3.1.1 has no properties, so nothing can be wrong in them.
+/// A file that names the broker with which MQTT 5 is not used any more, because it has sent a packet that cannot be
+/// read. libmosquitto may have ended the process because of it. MQTT 3.1.1 has no properties, so nothing can be wrong
+/// in them.
 package struct DowngradeFile: Sendable {
     /// MQTT 5 is tried again when this file is deleted.
     package let path: String
