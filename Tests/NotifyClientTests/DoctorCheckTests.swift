@@ -30,7 +30,8 @@ struct DoctorCheckTests {
     @Test(arguments: [217, 218, 226])
     func aUnitThatFailsForWantOfNamespacesIsToldToLeaveThemOut(_ status: Int) {
         var unit = UnitCheck(
-            hasManager: true, loadState: "loaded", activeState: "failed", result: "exit-code", exitStatus: status)
+            hasManager: true, loadState: "loaded", activeState: "failed",
+            failure: UnitFailure(unit: "notifyd", result: "exit-code", exitStatus: status))
         for isTested in [nil, true] as [Bool?] {
             unit.allowsNamespaces = isTested
             #expect(unit.finding.state == "failed with \(status): systemd could not set up the unit's namespaces")
@@ -50,8 +51,9 @@ struct DoctorCheckTests {
         #expect(obstacle == .setting("\(setting)=1"))
         // unshare(1) may be allowed what systemd is not.
         let unit = UnitCheck(
-            hasManager: true, loadState: "loaded", activeState: "failed", result: "exit-code", exitStatus: 226,
-            obstacle: obstacle, allowsNamespaces: true)
+            hasManager: true, loadState: "loaded", activeState: "failed",
+            failure: UnitFailure(unit: "notifyd", result: "exit-code", exitStatus: 226, obstacle: obstacle),
+            allowsNamespaces: true)
         #expect(
             unit.finding.state == "failed with 226: users get no user namespaces on this system (\(setting)=1)")
         #expect(unit.finding.advice?.contains("ln -s /dev/null ~/.config/systemd/user/notifyd.service.d/") == true)
@@ -73,6 +75,12 @@ struct DoctorCheckTests {
         #expect(unit.advice.hasPrefix("Unmount it, as root: umount /dev/shm/disk. Then: systemctl --user reset-failed"))
     }
 
+    private static func failed(result: String = "", exitStatus: Int = 0) -> UnitCheck {
+        UnitCheck(
+            hasManager: true, loadState: "loaded", activeState: "failed",
+            failure: UnitFailure(unit: "notifyd", result: result, exitStatus: exitStatus))
+    }
+
     @Test(arguments: [
         (UnitCheck(), Finding.Level.ok),
         (UnitCheck(hasManager: true, loadState: "not-found"), .warning),
@@ -81,9 +89,7 @@ struct DoctorCheckTests {
         (UnitCheck(hasManager: true, loadState: "loaded", activeState: "active"), .ok),
         (UnitCheck(hasManager: true, loadState: "loaded", activeState: "inactive"), .ok),
         (UnitCheck(hasManager: true, loadState: "loaded", activeState: "active", needsReload: true), .warning),
-        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "failed", exitStatus: 78), .problem),
-        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "failed", exitStatus: 69), .problem),
-        (UnitCheck(hasManager: true, loadState: "loaded", activeState: "failed", result: "oom-kill"), .problem),
+        (failed(exitStatus: 78), .problem), (failed(exitStatus: 69), .problem), (failed(result: "oom-kill"), .problem),
     ])
     func theUnitIsAsTheManagerSeesIt(_ unit: UnitCheck, _ level: Finding.Level) {
         #expect(unit.finding.level == level)
@@ -103,7 +109,8 @@ struct DoctorCheckTests {
         #expect(finding.level == .problem && finding.state.contains("243/CREDENTIALS"))
         #expect(finding.advice?.contains("readable for you: it is /nowhere/ntfy.token. Then: systemctl") == true)
         let router = UnitCheck(
-            hasManager: true, loadState: "loaded", activeState: "failed", exitStatus: 243, credentials: ["/nowhere/a"])
+            hasManager: true, loadState: "loaded", activeState: "failed",
+            failure: UnitFailure(unit: "notifyd", exitStatus: 243, credentials: ["/nowhere/a"]))
         #expect(router.finding.advice?.contains("/nowhere/a") == true)
         let push = AbsentBridge(
             name: "unifiedpush", failure: UnitFailure(unit: "notifyd-unifiedpush", result: "oom-kill")

@@ -46,10 +46,10 @@ extension DoctorCheckTests {
 
     @Test func aUnitThatIsRestartedAgainAndAgainIsAProblem() {
         var unit = UnitCheck(
-            hasManager: true, loadState: "loaded", activeState: "activating", result: "exit-code", exitStatus: 203,
-            restarts: 2)
+            hasManager: true, loadState: "loaded", activeState: "activating",
+            failure: UnitFailure(unit: "notifyd", result: "exit-code", exitStatus: 203), restarts: 2)
         #expect(unit.finding.level == .problem && unit.finding.state.hasPrefix("failed with 203"))
-        unit.result = "success"
+        unit.failure.result = "success"
         #expect(unit.finding.level == .ok)
     }
 

@@ -72,7 +72,7 @@ struct JournalLogTests {
         return Status(
             properties: ["Version": "1.0", "Statistics": .dictionary(counters, keys: .string, values: .uint64)],
             screens: [], programs: [:], canShow: true,
-            recent: RecentClaims([], programs: [:]), bridges: []
+            recent: RecentClaims([]), bridges: []
         ).text
     }
 }

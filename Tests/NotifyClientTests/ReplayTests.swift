@@ -199,16 +199,20 @@ struct ReplayTests {
         #expect(explanation([("ClaimProvisionally", 5, .suppressed)]).decidingClaim?.after == .milliseconds(5))
     }
 
+    private func answer(_ by: String, _ milliseconds: Int) -> RecentClaims.Answer {
+        RecentClaims.Answer(id: 1, by: by, after: .milliseconds(milliseconds), program: nil)
+    }
+
     @Test func theClaimantsThatAreNotListedAreCounted() {
-        let few = RecentClaims((1...5).map { (":1.\($0)", .milliseconds(3)) })
+        let few = RecentClaims((1...5).map { answer(":1.\($0)", 3) })
         #expect(!few.rows.contains { $0.0.hasPrefix("and ") })
-        let many = RecentClaims((1...8).map { (":1.\($0)", .milliseconds(3)) })
+        let many = RecentClaims((1...8).map { answer(":1.\($0)", 3) })
         #expect(many.rows.map(\.0).suffix(3) == [":1.5", "and 3 more", "window that would have sufficed"])
         #expect(many.json.text(pretty: false).contains(#""more-claimants":3"#))
     }
 
     @Test func aClaimantIsToldFromTheOthers() {
-        let recent = RecentClaims([(":1.2", .milliseconds(3)), (":1.3", .milliseconds(9)), (":1.3", .milliseconds(8))])
+        let recent = RecentClaims([answer(":1.2", 3), answer(":1.3", 9), answer(":1.3", 8)])
         #expect(recent.rows.map(\.0) == ["all", ":1.3", ":1.2", "window that would have sufficed"])
         #expect(recent.rows[3].1 == "9 ms for 95 of 100 claims, 9 ms for 99 of 100 claims")
         #expect(recent.rows[0].1 == "50% within 8.0 ms, 95% 9.0 ms, 99% 9.0 ms, longest 9.0 ms (3)")

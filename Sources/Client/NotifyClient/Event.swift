@@ -7,11 +7,11 @@ public struct Event: Hashable, Sendable {
     /// Where the event belongs, such as `/post/27`.
     public var topic: String
     /// Empty if the route of the topic supplies the title of the banner.
-    public var title: String
+    public var title = ""
     /// Often empty.
-    public var body: String
+    public var body = ""
     /// What the publisher added, with its D-Bus types.
-    public var fields: Fields
+    public var fields: Fields = [:]
     /// When it was published, in microseconds since 1970-01-01 00:00 UTC.
     public var published: Int64?
     /// The time left to claim the event before its banner; zero when no claim is awaited: it gets no banner, or gets it
@@ -32,37 +32,16 @@ public struct Event: Hashable, Sendable {
     /// The line by which a bridge brought it, such as `mqtt`.
     public var via: String?
     /// Whether it was claimed as it came in, by a screen or by the grace of a topic claim.
-    public var isClaimed: Bool
+    public var isClaimed = false
     /// Whether the event is announced again after a restart of the daemon.
-    public var isReplayed: Bool
+    public var isReplayed = false
     /// Whether the event is now the current value of its topic.
-    public var isRetained: Bool
+    public var isRetained = false
+}
 
-    public init(
-        id: EventID, topic: String, title: String = "", body: String = "", fields: Fields = [:],
-        published: Int64? = nil, window: Duration? = nil, sender: String? = nil, source: String? = nil,
-        eventID: String? = nil, isReplayed: Bool = false, isRetained: Bool = false,
-        urgency: PublishOptions.Urgency? = nil, expires: Int64? = nil, silence: String? = nil, via: String? = nil,
-        isClaimed: Bool = false
-    ) {
-        self.id = id
-        self.topic = topic
-        self.title = title
-        self.body = body
-        self.fields = fields
-        self.published = published
-        self.window = window
-        self.sender = sender
-        self.source = source
-        self.eventID = eventID
-        self.urgency = urgency
-        self.expires = expires
-        self.silence = silence
-        self.via = via
-        self.isClaimed = isClaimed
-        self.isReplayed = isReplayed
-        self.isRetained = isRetained
-    }
+extension Event {
+    /// An event of which nothing else is known.
+    public init(id: EventID, topic: String) { self.init(id: id, topic: topic, title: "") }
 }
 
 extension Event: Announced {
@@ -85,13 +64,13 @@ extension Event: Announced {
             sender: info["sender"]?.string,
             source: info["source"]?.string,
             eventID: info["event-id"]?.string,
-            isReplayed: info["replayed"]?.boolean ?? false,
-            isRetained: info["retained"]?.boolean ?? false,
             urgency: info["urgency"]?.integer().flatMap(PublishOptions.Urgency.init(rawValue:)),
             expires: info["expires"]?.integer(),
             silence: info["silent"]?.string,
             via: info["via"]?.string,
-            isClaimed: info["claimed"]?.boolean ?? false)
+            isClaimed: info["claimed"]?.boolean ?? false,
+            isReplayed: info["replayed"]?.boolean ?? false,
+            isRetained: info["retained"]?.boolean ?? false)
     }
 }
 

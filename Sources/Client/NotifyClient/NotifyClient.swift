@@ -23,6 +23,8 @@ internal import UserFiles
 /// - `closed`: after ``close()``.
 public final class NotifyClient: Sendable {
     let connections: ConnectionManager
+    /// Whether the bus starts a daemon that is not running when it is called.
+    private let startsDaemon: Bool
 
     /// Connects to a message bus.
     ///
@@ -32,8 +34,14 @@ public final class NotifyClient: Sendable {
     public init(address: String? = nil) async throws(NotifyError) {
         guard let address = address ?? Self.sessionBusAddress else { throw .noSessionBus }
         connections = ConnectionManager(address: address)
+        startsDaemon = true
         _ = try await connections.connection()
     }
+
+    private init(_ connections: ConnectionManager) { (self.connections, startsDaemon) = (connections, false) }
+
+    /// The same client, but its calls do not start a daemon that is not running: they throw `notReachable`.
+    package var notStarting: NotifyClient { NotifyClient(connections) }
 
     /// The address of the user's session bus: `$DBUS_SESSION_BUS_ADDRESS`, else `unix:path=$XDG_RUNTIME_DIR/bus`, else
     /// `unix:path=/run/user/UID/bus`, whichever is a socket of this user; `nil` if no bus is known.
@@ -87,9 +95,9 @@ public final class NotifyClient: Sendable {
     // MARK: - Calls
 
     func call(
-        _ member: String, _ arguments: [Value], autoStart: Bool = true, timeout: Duration = Connection.usualTimeout
+        _ member: String, _ arguments: [Value], timeout: Duration = Connection.usualTimeout
     ) async throws(NotifyError) -> Message {
-        let call = try Message.checkedToRouter(member, arguments, autoStart: autoStart)
+        let call = try Message.checkedToRouter(member, arguments, autoStart: startsDaemon)
         return try await connections.connection().call(call, timeout: timeout)
     }
 }

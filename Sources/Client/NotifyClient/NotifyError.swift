@@ -7,27 +7,22 @@ internal import UserFiles
 public struct NotifyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a failure. More kinds may come, so a `switch` over it needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
-        private enum Kind: String {
-            case notReachable, refused, timedOut, invalidArgument, readerTooSlow, closed, cancelled
-        }
-        private let kind: Kind
+        public let description: String
 
         /// There is no bus, or no notifyd on it. Trying again later may help.
-        public static let notReachable = Code(kind: .notReachable)
+        public static let notReachable = Code(description: "notReachable")
         /// The daemon (or the bus) answered with an error: see ``NotifyError/name``.
-        public static let refused = Code(kind: .refused)
+        public static let refused = Code(description: "refused")
         /// No reply arrived in time.
-        public static let timedOut = Code(kind: .timedOut)
+        public static let timedOut = Code(description: "timedOut")
         /// The call was not made because an argument is invalid.
-        public static let invalidArgument = Code(kind: .invalidArgument)
+        public static let invalidArgument = Code(description: "invalidArgument")
         /// A sequence ended because its reader fell too far behind.
-        public static let readerTooSlow = Code(kind: .readerTooSlow)
+        public static let readerTooSlow = Code(description: "readerTooSlow")
         /// The client was closed.
-        public static let closed = Code(kind: .closed)
+        public static let closed = Code(description: "closed")
         /// The task that waited for the reply was cancelled.
-        public static let cancelled = Code(kind: .cancelled)
-
-        public var description: String { kind.rawValue }
+        public static let cancelled = Code(description: "cancelled")
     }
 
     /// The kind of failure.
@@ -50,9 +45,11 @@ extension NotifyError {
     /// The error name with which a daemon replies that cannot start because of its configuration.
     package static let badConfiguration = "org.freedesktop.DBus.Error.InvalidFileContent"
 
-    /// With this begin the error names of a service manager that does not start a daemon: its unit is masked, or there
-    /// is none.
-    package static let serviceManager = "org.freedesktop.systemd1."
+    /// Whether an error name is that of the bus for a daemon that cannot be started, or of a service manager that does
+    /// not start it: its unit is masked, or there is none.
+    package static func saysThatNothingStarted(_ name: String) -> Bool {
+        name.hasPrefix("org.freedesktop.DBus.Error.Spawn.") || name.hasPrefix("org.freedesktop.systemd1.")
+    }
 
     /// The error name with which the bus answers for a daemon that has left it.
     package static let noReply = "org.freedesktop.DBus.Error.NoReply"
@@ -78,9 +75,8 @@ extension NotifyError {
         case Self.noReply where fromBus:
             self.init(.notReachable, "It left the bus before it answered.", name: name)
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner",
-            "org.freedesktop.DBus.Error.Disconnected", Self.badConfiguration:
-            self.init(.notReachable, text, name: name)
-        case _ where name.hasPrefix("org.freedesktop.DBus.Error.Spawn."), _ where name.hasPrefix(Self.serviceManager):
+            "org.freedesktop.DBus.Error.Disconnected", Self.badConfiguration,
+            _ where Self.saysThatNothingStarted(name):
             self.init(.notReachable, text, name: name)
         default:
             self.init(.refused, text, name: name)

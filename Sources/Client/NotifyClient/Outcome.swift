@@ -57,27 +57,11 @@ public struct Outcome: Hashable, Sendable {
     public var action: String?
     /// Where it was claimed, for people, if that was on another device.
     public var device: String?
+}
 
-    public init(
-        id: EventID, topic: String, kind: Kind, by: String? = nil, latency: Duration? = nil, banner: UInt32? = nil,
-        count: Int? = nil, lateness: Duration? = nil, delay: BannerDelay? = nil,
-        form: String? = nil,
-        action: String? = nil, program: String? = nil, device: String? = nil
-    ) {
-        self.id = id
-        self.topic = topic
-        self.kind = kind
-        self.by = by
-        self.latency = latency
-        self.banner = banner
-        self.count = count
-        self.lateness = lateness
-        self.delay = delay
-        self.form = form
-        self.action = action
-        self.program = program
-        self.device = device
-    }
+extension Outcome {
+    /// An outcome of which nothing else is known.
+    public init(id: EventID, topic: String, kind: Kind) { self.init(id: id, topic: topic, kind: kind, by: nil) }
 }
 
 extension Outcome: Announced {
@@ -93,14 +77,13 @@ extension Outcome: Announced {
         else { return nil }
         self.init(
             id: EventID(rawValue: id), topic: topic, kind: Kind(rawValue: kind),
-            by: details["by"]?.string,
+            by: details["by"]?.string, program: details["program"]?.string,
             latency: details["latency"]?.integer().map { Duration(microseconds: $0) },
-            banner: details["banner"]?.integer(),
+            form: details["form"]?.string, banner: details["banner"]?.integer(),
             count: details["count"]?.integer(),
             lateness: details["lateness"]?.integer().map { Duration(microseconds: $0) },
-            delay: details["delay"]?.string.map(BannerDelay.init), form: details["form"]?.string,
-            action: details["action"]?.string,
-            program: details["program"]?.string, device: details["device"]?.string)
+            delay: details["delay"]?.string.map(BannerDelay.init),
+            action: details["action"]?.string, device: details["device"]?.string)
     }
 }
 

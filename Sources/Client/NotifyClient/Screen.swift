@@ -177,7 +177,7 @@ public struct ListedScreen: Hashable, Sendable {
 extension NotifyClient {
     /// All open screens, of all programs, oldest first.
     public func screens() async throws(NotifyError) -> [ListedScreen] {
-        try await call("ListScreens", [], autoStart: false).arguments.first.list(ListedScreen.init)
+        try await notStarting.call("ListScreens", []).arguments.first.list(ListedScreen.init)
     }
 }
 

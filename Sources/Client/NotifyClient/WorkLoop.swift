@@ -44,20 +44,10 @@ final class LoopCore: Sendable {
     deinit { close(wake) }
 
     func start() throws(NotifyError) {
-        var thread = pthread_t()
-        let context = Unmanaged.passRetained(self)
-        // Signals are for the threads of the program.
-        var all = sigset_t()
-        var before = sigset_t()
-        sigfillset(&all)
-        pthread_sigmask(SIG_BLOCK, &all, &before)
-        let error = pthread_create(&thread, nil, runLoop, context.toOpaque())
-        pthread_sigmask(SIG_SETMASK, &before, nil)
+        let error = startThread { self.run() }
         guard error == 0 else {
-            context.release()
             throw NotifyError(.notReachable, "No thread can be started: \(String(cString: strerror(error))).")
         }
-        pthread_detach(thread)
     }
 
     // MARK: From any thread
@@ -110,24 +100,25 @@ final class LoopCore: Sendable {
 
     // MARK: On the thread
 
-    fileprivate func run() {
+    private func run() {
         var descriptors: [pollfd] = []
         var watches: [UInt64] = []
         while true {
-            let plan: WaitingTime? = state.withLock { state in
+            // In nanoseconds; -1 for ever, and `nil` at the end.
+            let time: Int64? = state.withLock { state in
                 descriptors = [pollfd(fd: wake, events: Int16(POLLIN), revents: 0)]
                 watches = [0]
                 for (descriptor, watch) in state.watches {
                     descriptors.append(pollfd(fd: descriptor, events: watch.events, revents: 0))
                     watches.append(watch.id)
                 }
-                if !state.work.isEmpty { return WaitingTime.none }
+                if !state.work.isEmpty { return 0 }
                 if state.isOver { return nil }
                 state.isWaiting = true
-                return state.timers.last.map { WaitingTime.until($0.deadline) } ?? .unlimited
+                return state.timers.last.map { Int64(clamping: ($0.deadline - .now).clampedNanoseconds) } ?? -1
             }
-            guard let plan else { return }
-            let count = notifyd_poll(&descriptors, nfds_t(descriptors.count), plan.nanoseconds)
+            guard let time else { return }
+            let count = notifyd_poll(&descriptors, nfds_t(descriptors.count), time)
             state.withLock { $0.isWaiting = false }
             if count > 0, descriptors[0].revents != 0 {
                 var value: eventfd_t = 0
@@ -160,28 +151,6 @@ final class LoopCore: Sendable {
             return state.timers.removeLast().work
         }
     }
-
-}
-
-/// How long the thread may wait.
-private enum WaitingTime {
-    case none
-    case until(SuspendingClock.Instant)
-    case unlimited
-
-    var nanoseconds: Int64 {
-        switch self {
-        case .none: 0
-        case .until(let moment): Int64(clamping: max(.zero, moment - .now).clampedNanoseconds)
-        case .unlimited: -1
-        }
-    }
-}
-
-/// Releases the reference that `start` retained.
-private let runLoop: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
-    if let context { Unmanaged<LoopCore>.fromOpaque(context).takeRetainedValue().run() }
-    return nil
 }
 
 /// A thread of its own that does one thing after the other: work that it is handed, what is due, and what a descriptor

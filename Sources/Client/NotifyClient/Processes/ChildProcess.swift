@@ -276,10 +276,22 @@ package struct ProcessError: Error, Hashable, Sendable, CustomStringConvertible 
 /// Runs work that blocks for long on a thread of its own. Dispatch has at most 255 threads for the whole process:
 /// waiting for that many children would leave none for connections.
 package func onOwnThread(_ work: @escaping @Sendable () -> Void) {
-    let context = Unmanaged.passRetained(Work(work)).toOpaque()
+    guard startThread(work) == 0 else { fatalError("no thread can be created") }
+}
+
+/// Runs work on a thread of its own, which gets no signals: they are for the threads of the program.
+///
+/// - Returns: 0, or why there is no such thread; pthread_create(3).
+func startThread(_ work: @escaping @Sendable () -> Void) -> CInt {
+    var (all, before) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    pthread_sigmask(SIG_BLOCK, &all, &before)
+    defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+    let context = Unmanaged.passRetained(Work(work))
     var thread = pthread_t()
-    guard pthread_create(&thread, nil, run, context) == 0 else { fatalError("no thread can be created") }
-    pthread_detach(thread)
+    let error = pthread_create(&thread, nil, run, context.toOpaque())
+    if error == 0 { pthread_detach(thread) } else { context.release() }
+    return error
 }
 
 private final class Work: Sendable {
@@ -287,7 +299,7 @@ private final class Work: Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
 
-/// Releases the reference that `onOwnThread` retained.
+/// Releases the reference that `startThread` retained.
 private let run: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { context in
     if let context { Unmanaged<Work>.fromOpaque(context).takeRetainedValue().body() }
     return nil

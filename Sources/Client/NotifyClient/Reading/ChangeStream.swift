@@ -79,7 +79,7 @@ struct ChangeFeed: Sendable {
             }
             if !changes.isEmpty { return changes }
             guard isStale else { return nil }
-            let snapshot = try await client.snapshot(topic, autoStart: false)
+            let snapshot = try await client.snapshot(topic)
             inbox.noteSuccess()
             return state.withLock { state in
                 state.isStale = false
@@ -145,7 +145,7 @@ extension NotifyClient {
                 },
                 end: { inbox.end($0) })
         }
-        return ChangeStream(feed: ChangeFeed(client: self, topic: topic, inbox: inbox, cleanup: Cleanup(end)))
+        return ChangeStream(feed: ChangeFeed(client: notStarting, topic: topic, inbox: inbox, cleanup: Cleanup(end)))
     }
 }
 

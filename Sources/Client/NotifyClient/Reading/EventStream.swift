@@ -59,7 +59,7 @@ struct EventFeed: Sendable {
     private func nextPage(after last: EventID) async throws(NotifyError) -> [Event] {
         let time = state.withLock(\.earliestRequest)
         if time > .now { try? await Task.sleep(until: time, tolerance: .zero, clock: .continuous) }
-        let page = try await client.history(topic, after: last, limit: EventMerge.pageSize, autoStart: false)
+        let page = try await client.history(topic, after: last, limit: EventMerge.pageSize)
         // The events in the page were announced before the page arrived.
         let contents = try inbox.take()
         inbox.noteSuccess()
@@ -72,7 +72,7 @@ struct EventFeed: Sendable {
     }
 
     private func learnCursor() async throws(NotifyError) {
-        let cursor = try await client.snapshot(topic, autoStart: false).cursor
+        let cursor = try await client.snapshot(topic).cursor
         // New events up to the cursor were announced before the reply arrived.
         let contents = try inbox.take()
         state.withLock { state in
@@ -144,7 +144,7 @@ extension NotifyClient {
                 end: { inbox.end($0) })
         }
         let feed = EventFeed(
-            client: self, filters: filters, inbox: inbox, cleanup: Cleanup(end), merge: EventMerge(after: after))
+            client: notStarting, filters: filters, inbox: inbox, cleanup: Cleanup(end), merge: EventMerge(after: after))
         try await feed.begin()
         return EventStream(feed: feed)
     }

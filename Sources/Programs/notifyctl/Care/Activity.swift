@@ -181,10 +181,10 @@ extension Outcome {
     init?(_ explanation: Explanation) {
         guard let kind = explanation.outcome else { return nil }
         let claim = explanation.decidingClaim
-        self.init(
-            id: explanation.id, topic: explanation.topic, kind: kind, by: claim?.by, latency: claim?.after,
-            banner: explanation.banner, count: explanation.count, lateness: explanation.lateness,
-            delay: explanation.delay, form: claim?.form, program: claim?.program)
+        self.init(id: explanation.id, topic: explanation.topic, kind: kind)
+        (by, program, latency, form) = (claim?.by, claim?.program, claim?.after, claim?.form)
+        (banner, count) = (explanation.banner, explanation.count)
+        (lateness, delay) = (explanation.lateness, explanation.delay)
     }
 }
 
@@ -213,7 +213,7 @@ extension Activity.Window {
     fileprivate func json(at now: Duration) -> JSON {
         [
             "topic": topic, "events": events.sorted(), "window": JSON.milliseconds(length),
-            "left": JSON.microseconds(left(at: now)), "waiting": isWaiting,
+            "left": left(at: now), "waiting": isWaiting,
         ]
     }
 }
@@ -222,7 +222,7 @@ extension Activity.Decision {
     fileprivate func json(at now: Duration) -> JSON {
         .object(
             [("id", .integer(outcome.id.rawValue)), ("topic", .string(outcome.topic))] + outcome.members
-                + [("ago", .microseconds(now - time))])
+                + [("ago", (now - time).json)])
     }
 }
 
@@ -379,10 +379,8 @@ final class ActivityFeed: Sendable {
 extension Activity.Health {
     init(_ properties: [String: Value], _ screens: [ListedScreen], _ programs: [String: String]) {
         self.init(
-            version: properties["Version"]?.string ?? "", isPaused: properties["Paused"]?.boolean ?? false,
-            quiet: Quiet.list(properties["Quiet"]), degradation: properties["Degraded"]?.string ?? "",
-            pending: properties["Pending"]?.integer() ?? 0,
-            statistics: (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() }, screens: screens,
-            programs: programs)
+            version: properties.text("Version"), isPaused: properties.flag("Paused"), quiet: properties.quiet,
+            degradation: properties.text("Degraded"), pending: properties.number("Pending"),
+            statistics: properties.statistics, screens: screens, programs: programs)
     }
 }

@@ -114,17 +114,15 @@ struct AbsentBridge: Equatable {
 
     private mutating func askManager(_ query: BusQuery) async {
         let unit = await query.unit("notifyd-\(name).service")
-        hasManager = unit["LoadState"]?.string == "loaded"
-        isMasked = unit["LoadState"]?.string == "masked"
-        guard unit["ActiveState"]?.string == "failed" || unit["SubState"]?.string == "auto-restart" else { return }
+        hasManager = unit.text("LoadState") == "loaded"
+        isMasked = unit.text("LoadState") == "masked"
+        guard unit.isFailedUnit else { return }
         failure = UnitFailure("notifyd-\(name)", await query.service("notifyd-\(name).service"))
     }
 }
 
 /// Whether the link between devices is as it should be. That it is connected is said of the bridge.
 struct LinkCheck {
-    /// What a clock may differ without a word: more than a message takes.
-    static let clockTolerance: Duration = .seconds(5)
     /// A device that was not heard for so long may be gone.
     static let longAbsence: Duration = .seconds(7 * 86_400)
 
@@ -140,16 +138,13 @@ struct LinkCheck {
     /// None without a link.
     var findings: [Finding] {
         let bad = mistakes.map { error in
-            [
-                Finding.problem(
-                    Self.check, error.lines.first ?? "the configuration is bad",
-                    "Correct it, then: notifyd-mqtt --check-config && systemctl --user reload-or-restart notifyd-mqtt")
-            ]
+            Finding.problem(
+                Self.check, error.lines.first ?? "the configuration is bad",
+                "Correct it, then: notifyd-mqtt --check-config && systemctl --user reload-or-restart notifyd-mqtt")
         }
         let lines = info?.lines ?? []
-        let isOpen = lines.contains { !$0.isSealed }
-        return (bad ?? []) + (isOpen ? [Self.open] : []) + lines.flatMap(findings)
-            + (info?.devices ?? []).flatMap(findings)
+        let open = lines.contains { !$0.isSealed } ? Self.open : nil
+        return [bad, open].compactMap(\.self) + lines.flatMap(findings) + (info?.devices ?? []).flatMap(findings)
     }
 
     private static let open = Finding.warning(
@@ -191,33 +186,29 @@ struct LinkCheck {
         return findings
     }
 
+    /// One that is online is not absent.
     private func findings(_ device: ListedDevice) -> [Finding] {
-        var findings: [Finding] = []
         let title = Terminal.plain(device.title)
-        let offset = device.clockOffset
-        if device.isOnline, offset > Self.clockTolerance || offset < .zero - Self.clockTolerance {
-            findings.append(
-                .warning(
-                    Self.check, "the clock of \(title) is \(offset.distanceText)",
-                    "Have both set by the network: timedatectl set-ntp true. Of two values the later one wins."))
-        }
         let absence = Duration.microseconds(now - device.seen)
-        if !device.isOnline, device.seen > 0, absence > Self.longAbsence {
-            findings.append(
+        if device.isOnline, device.hasWrongClock {
+            return [
                 .warning(
-                    Self.check, "\(title) was not heard for \(absence.components.seconds / 86_400) days",
-                    "After 30 days it is dropped. If it does not come back: notifyctl link forget \(title)"))
+                    Self.check, "the clock of \(title) is \(device.clockOffset.distanceText)",
+                    "Have both set by the network: timedatectl set-ntp true. Of two values the later one wins.")
+            ]
         }
-        return findings
+        guard !device.isOnline, device.seen > 0, absence > Self.longAbsence else { return [] }
+        return [
+            .warning(
+                Self.check, "\(title) was not heard for \(absence.components.seconds / 86_400) days",
+                "After 30 days it is dropped. If it does not come back: notifyctl link forget \(title)")
+        ]
     }
 
     static func ask(_ query: BusQuery) async -> LinkCheck {
         var check = LinkCheck(now: Timestamp.now)
         if await query.owner(of: Remote.link.name) != nil { check.info = try? await LinkInfo.ask(query) }
-        let file = LinkFiles(nil).configuration
-        do throws(ConfigurationError) {
-            if let text = try ConfigurationText.read(file) { _ = try LinkSettings.parse(text, file: file) }
-        } catch { check.mistakes = error }
+        if case .failure(let error) = LinkFiles(nil).settings { check.mistakes = error }
         return check
     }
 }
@@ -238,31 +229,24 @@ struct PushCheck {
     /// None without an endpoint.
     var findings: [Finding] {
         guard !endpoints.isEmpty else { return [] }
-        var findings: [Finding] = []
-        if !isActivatable {
-            findings.append(
-                .warning(
-                    Self.check, "the bus cannot start notifyd-unifiedpush, and distributors forget such programs",
-                    "Install org.notifyd.UnifiedPush.service into share/dbus-1/services, as make install does."))
-        }
-        for endpoint in endpoints
-        where endpoint.changed > 0 && .microseconds(now - endpoint.changed) < Self.memory {
-            let name = Terminal.plain(endpoint.name)
-            findings.append(
-                .warning(
+        let start = Finding.warning(
+            Self.check, "the bus cannot start notifyd-unifiedpush, and distributors forget such programs",
+            "Install org.notifyd.UnifiedPush.service into share/dbus-1/services, as make install does.")
+        let moved = endpoints.filter { $0.changed > 0 && .microseconds(now - $0.changed) < Self.memory }
+        return (isActivatable ? [] : [start])
+            + moved.map { endpoint -> Finding in
+                let name = Terminal.plain(endpoint.name)
+                return .warning(
                     Self.check, "\(name) has another address since \(Timestamp(endpoint.changed).clock(seenAt: now))",
                     "Give its sender the new one, if you have not: notifyctl push-endpoint show \(name). "
-                        + "This is told for a week."
-                ))
-        }
-        return findings
+                        + "This is told for a week.")
+            }
     }
 
     static func ask(_ query: BusQuery, activatable: [String]) async -> PushCheck {
         guard await query.owner(of: Remote.push.name) != nil else { return PushCheck() }
-        let entries = (try? await query.askPush("List"))?.first?.elements ?? []
         return PushCheck(
-            endpoints: entries.compactMap(\.entries).map(PushEndpointInfo.init),
+            endpoints: (try? await PushEndpointInfo.all(query)) ?? [],
             isActivatable: activatable.contains(BusQuery.connector), now: Timestamp.now)
     }
 }

@@ -97,14 +97,13 @@ struct LinkScene: PlayedScene {
     }
 
     var json: JSON {
-        func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return [
+        [
             "title": title, "topic": topic,
             "devices": places.map { place -> JSON in
                 [
-                    "name": place.name, "acknowledged": time(place.acknowledged), "heard": time(place.heard),
-                    "claimed": time(place.claimed?.time), "closed": time(place.closed), "outcome": place.decided?.kind,
-                    "banner": time(place.banner), "taken-down": time(place.takenDown),
+                    "name": place.name, "acknowledged": place.acknowledged, "heard": place.heard,
+                    "claimed": place.claimed?.time, "closed": place.closed, "outcome": place.decided?.kind,
+                    "banner": place.banner, "taken-down": place.takenDown,
                 ]
             },
             "flaws": flaws,
@@ -181,14 +180,13 @@ struct OutageScene: PlayedScene {
     private var timelineEnd: Duration { .seconds(86400) }
 
     var json: JSON {
-        func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return [
-            "title": title, "topic": topic, "events": Int64(events), "outage": JSON.microseconds(returned),
+        [
+            "title": title, "topic": topic, "events": events, "outage": returned,
             "devices": places.map { place -> JSON in
                 [
-                    "name": place.name, "published": Int64(place.published.count),
-                    "longest-wait": JSON.microseconds(place.longestWait), "connected": time(place.connected),
-                    "complete": time(place.complete), "missing": Int64(place.missing), "doubled": Int64(place.doubled),
+                    "name": place.name, "published": place.published.count, "longest-wait": place.longestWait,
+                    "connected": place.connected, "complete": place.complete, "missing": place.missing,
+                    "doubled": place.doubled,
                 ]
             },
             "flaws": flaws,

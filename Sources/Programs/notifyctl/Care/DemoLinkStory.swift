@@ -27,7 +27,7 @@ struct LinkStory {
         scene.places[publisher].acknowledged = .now - scene.start
         var ids: [EventID] = []
         for (index, actor) in stage.actors.enumerated() {
-            let heard = try await actor.event(title)
+            let heard = try await actor.witness.event(title)
             scene.places[index].heard = heard.time - scene.start
             ids.append(heard.content.id)
         }
@@ -44,15 +44,13 @@ struct LinkStory {
         try await Task.sleep(until: drawn, tolerance: .zero, clock: .continuous)
         let claim = ContinuousClock.now - scene.start
         scene.places[1].claimed = (claim, try await stage.laptop.client.claim(ids[1]))
-        let horizon = window * 2
-        scene.watched = horizon
+        scene.watched = window * 2
         for (index, actor) in stage.actors.enumerated() {
-            let end = try await actor.outcome(.claimed, .retracted, of: ids[index])
+            let end = try await actor.witness.outcome(.claimed, .retracted, of: ids[index])
             scene.places[index].decided = (end.time - scene.start, end.content.kind)
         }
         for (index, actor) in stage.actors.enumerated() {
-            let rest = scene.start + horizon - .now
-            let banner = await actor.device.server.banners.next(within: rest) { [scene] in $0.arrival >= scene.start }
+            let banner = await actor.witness.bannerIfAny(since: scene.start, within: window * 2)
             scene.places[index].banner = banner.map { $0.arrival - scene.start }
         }
         return scene
@@ -89,7 +87,7 @@ struct LinkStory {
     private func banners(_ title: String, in scene: inout LinkScene) async throws -> [UInt32] {
         var banners: [UInt32] = []
         for (index, actor) in stage.actors.enumerated() {
-            let banner = try await actor.banner(title)
+            let banner = try await actor.witness.banner("the banner “\(title)”", since: scene.start)
             scene.places[index].banner = banner.arrival - scene.start
             banners.append(banner.id)
         }
@@ -102,9 +100,9 @@ struct LinkStory {
     ) async throws {
         for (index, actor) in stage.actors.enumerated() {
             if scene.places[index].takenDown == nil {
-                scene.places[index].takenDown = try await actor.takenDown(banners[index]).arrival - scene.start
+                scene.places[index].takenDown = try await actor.witness.takenDown(banners[index]).arrival - scene.start
             }
-            let end = try await actor.outcome(kind, of: ids[index])
+            let end = try await actor.witness.outcome(kind, of: ids[index])
             scene.places[index].decided = (end.time - scene.start, end.content.kind)
         }
     }
@@ -170,46 +168,13 @@ struct LinkStory {
 struct LinkStage {
     struct Actor {
         let device: LinkedDevice
-        let client: NotifyClient
-        private let events: Mailbox<Stage.Heard<Event>>
-        private let outcomes: Mailbox<Stage.Heard<Outcome>>
+        let witness: Witness
 
         var name: String { device.name }
+        var client: NotifyClient { witness.client }
 
         /// Of its bridge, as notifyd-mqtt(8) has it.
         var state: String? { get async throws { try await device.bridge.property("State")?.string } }
-
-        fileprivate init(_ device: LinkedDevice) async throws {
-            self.device = device
-            client = try await NotifyClient(address: device.bus.address)
-            events = Stage.timed(try await client.events(at: "/"))
-            outcomes = Stage.timed(try await client.outcomes(at: "/"))
-        }
-
-        /// The event with this title, which no other one has.
-        func event(_ title: String) async throws -> Stage.Heard<Event> {
-            try await Stage.expect("the event “\(title)” on the \(name)") {
-                await events.next(within: $0) { $0.content.title == title }
-            }
-        }
-
-        func outcome(_ kinds: Outcome.Kind..., of id: EventID) async throws -> Stage.Heard<Outcome> {
-            try await Stage.expect("the outcome of event \(id) on the \(name)") {
-                await outcomes.next(within: $0) { $0.content.id == id && kinds.contains($0.content.kind) }
-            }
-        }
-
-        func banner(_ title: String) async throws -> NotificationServer.Banner {
-            try await Stage.expect("the banner “\(title)” on the \(name)") {
-                await device.server.banners.next(within: $0) { $0.title == title }
-            }
-        }
-
-        func takenDown(_ banner: UInt32) async throws -> NotificationServer.Close {
-            try await Stage.expect("a banner on the \(name) to be taken down") {
-                await device.server.closes.next(within: $0) { $0.id == banner }
-            }
-        }
 
         /// The titles of all events at a topic, in the order in which they came.
         func titles(_ topic: String) async throws -> [String] { try await client.history(topic).map(\.event.title) }
@@ -232,7 +197,9 @@ struct LinkStage {
                 let device = try await LinkedDevice(name, programs)
                 devices.append(device)
                 try device.link(to: "unix:\(broker.socket)", key: key)
-                actors.append(try await Actor(device))
+                let client = try await NotifyClient(address: device.bus.address)
+                let witness = try await Witness(client, device.server, place: " on the \(name)")
+                actors.append(Actor(device: device, witness: witness))
             }
             try await devices.startBridges()
         } catch {

@@ -7,10 +7,9 @@ struct Story {
     let window: Duration
 
     func scenes(_ show: (Scene) -> Void) async throws {
-        let arrivals = try await stage.shows("/post/27")
-        var first = try await postOnScreen(arrivals)
+        var first = try await postOnScreen()
         // On a busy machine the screen itself may be too late: then the scene is repeated.
-        for _ in 1...3 where first.wasTooSlow { first = try await postOnScreen(arrivals) }
+        for _ in 1...3 where first.wasTooSlow { first = try await postOnScreen() }
         show(first)
         var nobody = Scene("Post 28 is on no screen: a banner appears", topic: "/post/28", window: window)
         nobody.audience = "shows post 27, so it hears nothing of this"
@@ -27,26 +26,24 @@ struct Story {
     }
 
     /// Claimed in time: the screen takes 30 ms to draw the news, then claims.
-    private func postOnScreen(_ arrivals: Mailbox<Stage.Heard<Event>>) async throws -> Scene {
+    private func postOnScreen() async throws -> Scene {
         var scene = Scene(
             "Post 27 is on screen: the screen claims, and no banner appears", topic: "/post/27", window: window)
         scene.start = .now
         let id = try await stage.publisher.publish("/post/27", body: "Mina commented")
         scene.acknowledged = .now - scene.start
 
-        let event = try await Stage.expect("the event") { await arrivals.next(within: $0) }
+        let event = try await stage.screen.event()
         scene.heard = event.time - scene.start
         try await Task.sleep(until: event.time + .milliseconds(30), tolerance: .zero, clock: .continuous)
         let claim = ContinuousClock.now - scene.start
-        scene.claimed = (claim, try await stage.screen.claim(id))
-        let end = try await stage.outcome(.claimed, .retracted, of: id)
+        scene.claimed = (claim, try await stage.screen.client.claim(id))
+        let end = try await stage.screen.outcome(.claimed, .retracted, of: id)
         scene.outcome = (end.time - scene.start, end.content)
 
-        let horizon = window * 2
-        scene.watched = horizon
-        let rest = scene.start + horizon - .now
-        if let banner = await stage.server.banners.next(within: rest, where: { [scene] in $0.arrival >= scene.start }) {
-            scene.banner = (banner.arrival - scene.start, banner.title)
+        scene.watched = window * 2
+        scene.banner = await stage.screen.bannerIfAny(since: scene.start, within: window * 2).map {
+            ($0.arrival - scene.start, $0.title)
         }
         return scene
     }
@@ -56,9 +53,9 @@ struct Story {
         scene.start = .now
         let id = try await stage.publisher.publish(scene.topic, body: body, fields: fields)
         scene.acknowledged = .now - scene.start
-        let banner = try await stage.banner(since: scene.start)
+        let banner = try await stage.screen.banner(since: scene.start)
         scene.banner = (banner.arrival - scene.start, banner.title)
-        let end = try await stage.outcome(.shown, of: id)
+        let end = try await stage.screen.outcome(.shown, of: id)
         scene.outcome = (end.time - scene.start, end.content)
         return scene
     }
@@ -73,9 +70,9 @@ struct Story {
         guard let shown = scene.outcome?.outcome, let banner = shown.banner else { return scene }
         try await Task.sleep(for: .milliseconds(50), tolerance: .zero)
         let claim = ContinuousClock.now - scene.start
-        scene.claimed = (claim, try await stage.screen.claim(shown.id))
-        scene.takenDown = try await stage.takenDown(banner).arrival - scene.start
-        let end = try await stage.outcome(.retracted, of: shown.id)
+        scene.claimed = (claim, try await stage.screen.client.claim(shown.id))
+        scene.takenDown = try await stage.screen.takenDown(banner).arrival - scene.start
+        let end = try await stage.screen.outcome(.retracted, of: shown.id)
         scene.outcome?.outcome.kind = end.content.kind
         return scene
     }
@@ -84,62 +81,84 @@ struct Story {
 /// Everything the story needs: a private bus with a real daemon and a stand-in for the desktop's notification server,
 /// a publisher and a screen, each with its own connection.
 struct Stage {
+    let publisher: NotifyClient
+    let screen: Witness
+    private let daemon: DaemonProcess
+
+    init(_ bus: PrivateBus, daemon program: String) async throws {
+        let server = try await NotificationServer.start(on: bus)
+        daemon = try await DaemonProcess.start(program, on: bus)
+        publisher = try await NotifyClient(address: bus.address)
+        screen = try await Witness(NotifyClient(address: bus.address), server, eventsAt: "/post/27")
+    }
+
+    func end() async {
+        await publisher.close()
+        await screen.client.close()
+        await daemon.stop()
+        screen.server.stop()
+    }
+}
+
+/// Somebody who claims, and hears and sees what happens, and when.
+struct Witness {
     struct Heard<Content: Sendable>: Sendable {
         let content: Content
         let time: ContinuousClock.Instant
     }
 
+    let client: NotifyClient
     let server: NotificationServer
-    let daemon: DaemonProcess
-    let publisher: NotifyClient
-    let screen: NotifyClient
+    /// Where, at the end of a sentence: such as “ on the desk”.
+    private let place: String
+    private let events: Mailbox<Heard<Event>>
     private let outcomes: Mailbox<Heard<Outcome>>
 
-    init(_ bus: PrivateBus, daemon program: String) async throws {
-        server = try await NotificationServer.start(on: bus)
-        daemon = try await DaemonProcess.start(program, on: bus)
-        publisher = try await NotifyClient(address: bus.address)
-        screen = try await NotifyClient(address: bus.address)
-        outcomes = Stage.timed(try await publisher.outcomes(at: "/"))
+    init(
+        _ client: NotifyClient, _ server: NotificationServer, eventsAt topic: String = "/", place: String = ""
+    ) async throws {
+        (self.client, self.server, self.place) = (client, server, place)
+        events = Self.timed(try await client.events(at: topic))
+        outcomes = Self.timed(try await client.outcomes(at: "/"))
     }
 
-    func end() async {
-        await publisher.close()
-        await screen.close()
-        await daemon.stop()
-        server.stop()
-    }
-
-    /// The events of a topic that the screen receives from now on.
-    func shows(_ topic: String) async throws -> Mailbox<Heard<Event>> {
-        Stage.timed(try await screen.events(at: topic))
+    /// The next event, or the one with a title, which no other one has.
+    func event(_ title: String? = nil) async throws -> Heard<Event> {
+        try await expect("the event" + (title.map { " “\($0)”" } ?? "") + place) {
+            await events.next(within: $0) { title == nil || $0.content.title == title }
+        }
     }
 
     func outcome(_ kinds: Outcome.Kind..., of id: EventID) async throws -> Heard<Outcome> {
-        try await Stage.expect("the outcome of event \(id)") {
+        try await expect("the outcome of event \(id)" + place) {
             await outcomes.next(within: $0) { $0.content.id == id && kinds.contains($0.content.kind) }
         }
     }
 
-    func banner(since start: ContinuousClock.Instant) async throws -> NotificationServer.Banner {
-        try await Stage.expect("a banner") { await server.banners.next(within: $0) { $0.arrival >= start } }
+    func banner(_ what: String = "a banner", since start: ContinuousClock.Instant) async throws
+        -> NotificationServer.Banner
+    { try await expect(what + place) { await server.banners.next(within: $0) { $0.arrival >= start } } }
+
+    /// - Parameter limit: how long after the start there must be none.
+    func bannerIfAny(
+        since start: ContinuousClock.Instant, within limit: Duration
+    ) async -> NotificationServer.Banner? {
+        await server.banners.next(within: start + limit - .now) { $0.arrival >= start }
     }
 
     func takenDown(_ banner: UInt32) async throws -> NotificationServer.Close {
-        try await Stage.expect("the banner to be taken down") {
+        try await expect("the banner\(place) to be taken down") {
             await server.closes.next(within: $0) { $0.id == banner }
         }
     }
 
-    static func expect<Thing>(_ what: String, _ wait: (Duration) async -> Thing?) async throws -> Thing {
+    private func expect<Thing>(_ what: String, _ wait: (Duration) async -> Thing?) async throws -> Thing {
         let limit = Duration.seconds(10)
-        guard let thing = await wait(limit) else {
-            throw RehearsalError("The demo waited \(limit.shortText) for \(what), in vain.")
-        }
-        return thing
+        if let thing = await wait(limit) { return thing }
+        throw RehearsalError("The demo waited \(limit.shortText) for \(what), in vain.")
     }
 
-    static func timed<Content>(_ source: Subscription<Content>) -> Mailbox<Heard<Content>> {
+    private static func timed<Content>(_ source: Subscription<Content>) -> Mailbox<Heard<Content>> {
         let box = Mailbox<Heard<Content>>()
         Task { for try await content in source { box.put(Heard(content: content, time: .now)) } }
         return box
@@ -238,12 +257,10 @@ struct Scene: PlayedScene {
     }
 
     var json: JSON {
-        func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return [
-            "title": title, "topic": topic, "acknowledged": time(acknowledged), "heard": time(heard),
-            "claimed": time(claimed?.time), "verdict": claimed?.verdict,
-            "outcome": outcome?.outcome.kind, "banner": time(banner?.time),
-            "taken-down": time(takenDown), "flaws": flaws,
+        [
+            "title": title, "topic": topic, "acknowledged": acknowledged, "heard": heard, "claimed": claimed?.time,
+            "verdict": claimed?.verdict, "outcome": outcome?.outcome.kind, "banner": banner?.time,
+            "taken-down": takenDown, "flaws": flaws,
         ]
     }
 }

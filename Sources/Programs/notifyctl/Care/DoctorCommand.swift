@@ -32,7 +32,7 @@ struct DoctorCommand: BusCommand {
     private func findings() async -> [Finding] {
         let check = "bus"
         guard let address = bus.address ?? NotifyClient.sessionBusAddress else {
-            return [.problem(check, NotifyError.noSessionBus.message, NotifyError.busAdvice)]
+            return [.problem(check, NotifyError.noSessionBus.message, NotifyError.busAdvice())]
         }
         do throws(NotifyError) {
             let connection = try await Connection.open(address)
@@ -44,7 +44,7 @@ struct DoctorCommand: BusCommand {
             return [
                 .problem(
                     check, error.message,
-                    "To start one: systemctl --user start dbus.socket. \(NotifyError.busAdvice)")
+                    "To start one: systemctl --user start dbus.socket. \(NotifyError.busAdvice())")
             ]
         }
     }
@@ -56,54 +56,48 @@ struct Diagnosis {
     let environment: [String: String]
 
     func findings() async -> [Finding] {
-        var router = RouterCheck(ownVersion: projectVersion)
-        let owner = await query.owner(of: Router.name)
-        let properties = await owner == nil ? [:] : query.properties(.router)
-        router.isRunning = owner != nil
-        router.version = properties["Version"]?.string
-        if owner != nil, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
-        if owner != nil { router.process = await query.process(of: Router.name) }
-        if owner != nil, router.version == nil, await query.answers(.router) {
+        let isRunning = await query.owner(of: Router.name) != nil
+        let properties = await isRunning ? query.properties(.router) : [:]
+        let statistics = properties["Statistics"]?.entries ?? [:]
+        let process = await isRunning ? query.process(of: Router.name) : nil
+        let theirs = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+        let activatable = await query.activatable()
+        let (unit, service) = await UnitCheck.ask(query)
+        let unitProcess: Int = service.number("MainPID")
+
+        var router = RouterCheck(
+            isRunning: isRunning, version: properties["Version"]?.string, ownVersion: projectVersion, process: process,
+            unitProcess: unitProcess > 0 ? unitProcess : nil, isActivatable: activatable.contains(Router.name),
+            unitHasFailed: unit.isFailing, unitIsUnusable: unit.hasManager && !["loaded", ""].contains(unit.loadState),
+            isPaused: properties.flag("Paused"), quiet: properties.quiet,
+            awaitedFill: statistics.number("awaited-fill"))
+        if isRunning, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
+        if isRunning, router.version == nil, await query.answers(.router) {
             router.stranger = await query.program(of: Router.name)
         }
-        let activatable = await query.activatable()
-        router.isActivatable = activatable.contains(Router.name)
-        router.isPaused = properties["Paused"]?.boolean ?? false
-        router.quiet = Quiet.list(properties["Quiet"])
 
-        let (unit, service) = await UnitCheck.ask(query)
-        let unitProcess: Int? = service["MainPID"]?.integer()
-        if let unitProcess, unitProcess > 0 { router.unitProcess = unitProcess }
-
-        router.unitHasFailed = unit.isFailing
-        router.unitIsUnusable = unit.hasManager && !["loaded", ""].contains(unit.loadState)
-
-        var sandbox = SandboxCheck(hasManager: unit.hasManager)
-        sandbox.process = router.process.flatMap(ProcessFacts.init(of:))
-        if router.process != nil, router.process == unitProcess {
+        var sandbox = SandboxCheck(hasManager: unit.hasManager, process: process.flatMap(ProcessFacts.init(of:)))
+        if process != nil, process == unitProcess {
             sandbox.wantsNamespaces = service["PrivateUsers"]?.boolean
             sandbox.loosened = SandboxSettings.loosened(service)
         }
 
-        let statistics = properties["Statistics"]?.entries ?? [:]
-        router.awaitedFill = statistics["awaited-fill"]?.integer() ?? 0
         var server = await server()
         server.isActivatable = activatable.contains("org.freedesktop.Notifications")
-        server.startFailures = statistics["server-start-failures"]?.integer() ?? 0
+        server.startFailures = statistics.number("server-start-failures")
         if !server.isThere { server.installed = await InstalledServer.all(query, environment: environment) }
-        server.waiting = statistics["waiting-banners"]?.integer() ?? 0
-        server.failures = statistics["banner-failures"]?.integer() ?? 0
-        server.rests = statistics["notification-server-rests"]?.integer(as: Int.self) == 1
+        server.waiting = statistics.number("waiting-banners")
+        server.failures = statistics.number("banner-failures")
+        server.rests = statistics.number("notification-server-rests") == 1
         let session = SessionCheck(
-            hasLogin: await hasLogin(for: router.process),
-            isWatched: statistics["session-watched"]?.integer().map { (flag: Int) in flag == 1 },
-            isKnown: statistics["session-known"]?.integer().map { (flag: Int) in flag == 1 },
-            lingers: lingers())
+            hasLogin: await hasLogin(theirs), isWatched: statistics["session-watched"].map { $0.integer() == 1 },
+            isKnown: statistics["session-known"].map { $0.integer() == 1 }, lingers: lingers())
 
         let bridges = await BridgeCheck.ask(query)
         let link = await LinkCheck.ask(query)
-        let told = properties.isEmpty ? [] : await query.diagnosis(.router)
-        var journal = journal(of: router.process, properties, sandbox.wantsNamespaces == nil ? [:] : service)
+        let told = await properties.isEmpty ? [] : query.diagnosis(.router)
+        var journal = journal(
+            of: process, theirs, properties.statistics, sandbox.wantsNamespaces == nil ? [:] : service)
         journal.problem = told.first { $0.check == JournalCheck.check }
 
         let programs = router.findings + RunningProgram.all().compactMap(\.finding) + [unit.finding]
@@ -112,15 +106,11 @@ struct Diagnosis {
             + journal.findings + bridges.findings
             + link.findings
             + (await PushCheck.ask(query, activatable: activatable)).findings
-            + (await FocusCheck.ask(query)).findings
-            + BrowserCheck(
-                environment: environment,
-                configuration: BaseDirectories { [environment] in environment[$0] }.configuration
-            ).findings
+            + (await FocusCheck.ask(query)).findings + BrowserCheck(environment: environment).findings
             + [
                 session.finding,
                 await ConfigurationCheck.ask(
-                    as: router.process, isRunning: !properties.isEmpty, path: query.pathOfButtons()
+                    as: process, isRunning: !properties.isEmpty, path: query.pathOfButtons()
                 ).finding,
             ]
     }
@@ -147,22 +137,20 @@ struct Diagnosis {
 
     // MARK: The journal
 
-    /// - Parameter service: the running unit, whose sandbox may prevent writing.
-    private func journal(of process: Int?, _ properties: [String: Value], _ service: [String: Value]) -> JournalCheck {
-        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
-        let state = environment["XDG_STATE_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
-        let statistics = (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer(as: UInt64.self) }
-        var check = JournalCheck()
-        check.log = JournalLog(statistics)
-        check.damagedEntries = statistics["damaged-rows"] ?? 0
-        check.folder =
-            process.flatMap { ProcessFacts.path(after: "--state", of: $0) }
-            ?? (state ?? (environment["HOME"] ?? "") + "/.local/state") + "/notifyd"
-        check.mode = FileFacts.mode(of: check.folder + "/index.db")
-        check.room = FileFacts.room(at: check.folder)
-        let names = FileFacts.names(in: check.folder)
-        check.damaged = names.filter { $0.hasPrefix("index.db.damaged-") }
-        check.earlier = names.filter { $0.contains(".earlier") }
+    /// - Parameters:
+    ///   - environment: that of notifyd, or the one it would have.
+    ///   - service: the running unit, whose sandbox may prevent writing.
+    private func journal(
+        of process: Int?, _ environment: [String: String], _ statistics: [String: UInt64], _ service: [String: Value]
+    ) -> JournalCheck {
+        let folder =
+            process.flatMap { ProcessFacts.path(after: "--state", of: $0) } ?? BaseDirectories { environment[$0] }.state
+        let names = FileFacts.names(in: folder)
+        var check = JournalCheck(
+            folder: folder, mode: FileFacts.mode(of: folder + "/index.db"), room: FileFacts.room(at: folder),
+            damaged: names.filter { $0.hasPrefix("index.db.damaged-") },
+            damagedEntries: statistics["damaged-rows"] ?? 0, earlier: names.filter { $0.contains(".earlier") },
+            log: JournalLog(statistics))
         if service["ProtectSystem"]?.string == "strict" {
             check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
                 .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }
@@ -172,9 +160,8 @@ struct Diagnosis {
 
     // MARK: The session
 
-    /// - Parameter process: notifyd, which may have another system bus than this program; `nil` if it does not run.
-    private func hasLogin(for process: Int?) async -> Bool {
-        let environment = process.flatMap(ProcessFacts.environment(of:)) ?? environment
+    /// - Parameter environment: that of notifyd, which may have another system bus than this program.
+    private func hasLogin(_ environment: [String: String]) async -> Bool {
         let address = environment["DBUS_SYSTEM_BUS_ADDRESS"] ?? "unix:path=/run/dbus/system_bus_socket"
         guard let connection = try? await Connection.open(address) else { return false }
         defer { connection.close() }

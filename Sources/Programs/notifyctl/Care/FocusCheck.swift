@@ -89,14 +89,22 @@ struct FocusCheck {
         }
         if check.info != nil { check.told = await query.diagnosis(.focus) }
         check.unit = await FocusUnit.ask(query)
-        let file = BaseDirectories().configuration + "/focus.toml"
-        do throws(ConfigurationError) {
-            guard let text = try ConfigurationText.read(file) else { return check }
-            check.rules = .success(try WindowRules.parse(text, file: file))
-        } catch {
-            check.rules = .failure(error)
-        }
+        check.rules = ConfigurationText.parsed(BaseDirectories().configuration + "/focus.toml", WindowRules.parse)
         return check
+    }
+}
+
+extension ConfigurationText {
+    /// What a file says, or its mistakes; `nil` if there is no such file.
+    static func parsed<Content>(
+        _ file: String, _ parse: (_ text: String, _ file: String) throws(ConfigurationError) -> Content
+    ) -> Result<Content, ConfigurationError>? {
+        do throws(ConfigurationError) {
+            guard let text = try read(file) else { return nil }
+            return .success(try parse(text, file))
+        } catch {
+            return .failure(error)
+        }
     }
 }
 
@@ -112,13 +120,11 @@ struct FocusUnit {
     /// - Returns: `nil` without a service manager.
     static func ask(_ query: BusQuery) async -> FocusUnit? {
         guard await query.managerEnvironment() != nil else { return nil }
-        var unit = FocusUnit()
-        unit.isEnabled = await query.isEnabled("notifyd-focus.service")
-        let state = await query.unit("notifyd-focus.service")
-        unit.hasFailed = state.text("ActiveState") == "failed" || state.text("SubState") == "auto-restart"
-        unit.isMasked = state.text("LoadState") == "masked"
-        unit.isSessionActive = await query.unit("graphical-session.target").text("ActiveState") == "active"
-        return unit
+        let unit = await query.unit("notifyd-focus.service")
+        return FocusUnit(
+            isEnabled: await query.isEnabled("notifyd-focus.service"), hasFailed: unit.isFailedUnit,
+            isMasked: unit.text("LoadState") == "masked",
+            isSessionActive: await query.unit("graphical-session.target").text("ActiveState") == "active")
     }
 }
 
@@ -140,31 +146,6 @@ struct BrowserCheck {
     var hasFree = true
     /// The programs that have started it and not ended it.
     var connected: [String] = []
-
-    init(
-        rules: Result<TabRules, ConfigurationError>? = nil, browsers: [Known] = [], unaware: [String] = [],
-        connected: [String] = []
-    ) {
-        self.rules = rules
-        self.browsers = browsers
-        self.unaware = unaware
-        self.connected = connected
-    }
-
-    init(environment: [String: String], configuration: String) {
-        let folders = BrowserFolders(environment: environment)
-        rules = TabRules.inForce(configuration)
-        for browser in KnownBrowser.allCases {
-            if let known = browser.manifest(folders) {
-                browsers.append((browser.rawValue, known.manifest.host, known.manifest.isUsable))
-            } else if browser.isUsed(folders) {
-                unaware.append(browser.rawValue)
-            }
-            if let (state, advice) = browser.confinement(folders) { confined.append((browser.rawValue, state, advice)) }
-        }
-        hasFree = KnownBrowser.allCases.contains { $0.isUsed(folders) }
-        connected = RunningHost.browsers
-    }
 
     /// None without rules: most people need none.
     var findings: [Finding] {
@@ -214,17 +195,28 @@ struct BrowserCheck {
     }
 }
 
+extension BrowserCheck {
+    init(environment: [String: String]) {
+        let folders = BrowserFolders(environment: environment)
+        self.init(rules: TabRules.inForce(environment), connected: RunningHost.browsers)
+        for browser in KnownBrowser.allCases {
+            if let known = browser.manifest(folders) {
+                browsers.append((browser.rawValue, known.manifest.host, known.manifest.isUsable))
+            } else if browser.isUsed(folders) {
+                unaware.append(browser.rawValue)
+            }
+            if let (state, advice) = browser.confinement(folders) { confined.append((browser.rawValue, state, advice)) }
+        }
+        hasFree = KnownBrowser.allCases.contains { $0.isUsed(folders) }
+    }
+}
+
 extension TabRules {
-    /// The rules in browser.toml, or its mistakes; `nil` if there is no such file.
-    ///
-    /// - Parameter configuration: the folder of the file.
-    static func inForce(_ configuration: String) -> Result<TabRules, ConfigurationError>? {
-        let file = configuration + "/browser.toml"
-        do throws(ConfigurationError) {
-            guard let text = try ConfigurationText.read(file) else { return nil }
-            return .success(try TabRules.read(file: file, text: text))
-        } catch {
-            return .failure(error)
+    /// The rules in browser.toml of a user, or its mistakes; `nil` if there is no such file.
+    static func inForce(_ environment: [String: String]) -> Result<TabRules, ConfigurationError>? {
+        let folder = BaseDirectories { environment[$0] }.configuration
+        return ConfigurationText.parsed(folder + "/browser.toml") { text, file throws(ConfigurationError) in
+            try read(file: file, text: text)
         }
     }
 }

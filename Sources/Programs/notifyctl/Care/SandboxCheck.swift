@@ -13,7 +13,6 @@ struct SandboxCheck {
     var loosened: [String] = []
 
     private static let check = "sandbox"
-    static let leaveNamespacesOut = UnitFailure.leaveNamespacesOut(of: "notifyd")
 
     /// `nil` if notifyd does not run.
     var finding: Finding? {

@@ -126,15 +126,11 @@ struct InstalledServer: Equatable {
     ///
     /// - Returns: `nil` if it is that of another name.
     init?(_ text: String, for name: String) {
-        var values: [Substring: Substring] = [:]
-        for line in text.split(separator: "\n") {
-            let parts = line.split(separator: "=", maxSplits: 1)
-            if parts.count == 2 { values[parts[0]] = parts[1] }
-        }
-        guard values["Name"] == name[...] else { return nil }
+        let values = ProcessFacts.variables(text.split(separator: "\n").map(String.init))
+        guard values["Name"] == name else { return nil }
         let program = values["Exec"]?.split(separator: " ").first?.split(separator: "/").last
         // `Exec=/bin/false` says that only the unit starts it.
-        unit = values["SystemdService"].map(String.init)
+        unit = values["SystemdService"]
         guard let named = program == "false" ? unit?.dropLast(".service".count) : program ?? unit?[...] else {
             return nil
         }

@@ -103,9 +103,7 @@ struct Setup {
             do {
                 try line.write()
                 Terminal.print("Wrote a line into \(Terminal.plain(places.shown(line.path))).")
-            } catch {
-                failure = error
-            }
+            } catch { failure = reported(error) }
         }
         if part == .path { await reload() }
         if let failure { throw failure }
@@ -123,14 +121,12 @@ struct Setup {
         }
     }
 
-    /// - Throws: the exit code, after the reason was printed, if services or terminals do not find the programs.
+    /// - Throws: `Complaint` if services do not find the programs.
     private func sayWhoHasThePath() async throws {
-        let folder = Terminal.plain(places.folder)
         if places.shell == nil {
             Terminal.complain(
-                "Your shell, \(Terminal.plain(places.login)), is not bash, zsh or fish: put \(folder) into its PATH "
-                    + "yourself."
-            )
+                "Your shell, \(Terminal.plain(places.login)), is not bash, zsh or fish: put "
+                    + "\(Terminal.plain(places.folder)) into its PATH yourself.")
         }
         let terminals = places.shell == nil ? "Services have it" : "New terminals have it, and services"
         guard let path = await query?.managerEnvironment()?["PATH"] else {
@@ -139,10 +135,10 @@ struct Setup {
         guard !path.split(separator: ":").contains(where: { $0 == places.folder }) else {
             return Terminal.print("\(terminals) from now on.")
         }
-        Terminal.complain(
-            "Services do not find it: their PATH is \(Terminal.plain(path)). Your session sets it, or another file of "
-                + "environment.d(5); put \(folder) into it there.")
-        throw ExitCode.refused
+        throw Complaint(
+            .refused,
+            "Services do not find it: their PATH is \(path). Your session sets it, or another file of "
+                + "environment.d(5); put \(places.folder) into it there.")
     }
 
     private func enable(_ part: SetupPart) async throws {
@@ -161,12 +157,12 @@ struct Setup {
     private func join() throws {
         Terminal.print("Paste the line that “notifyctl link pair” prints on another device, or press Return.")
         guard let line = readLine(), !line.isBlank else {
-            Terminal.complain(
+            throw Complaint(
+                .refused,
                 "There is no link yet. Make one with “notifyctl link init”, or join one with "
                     + "“notifyctl link join”; then: notifyctl setup link")
-            throw ExitCode.refused
         }
-        _ = try LinkFiles(nil).write(Invitation.read(line), name: HostName.short, allowsInsecure: false)
+        _ = try LinkFiles(nil).write(Invitation(line: line), name: HostName.short, allowsInsecure: false)
     }
 
     // MARK: Taking it back
@@ -179,9 +175,7 @@ struct Setup {
                 guard try line.remove() else { continue }
                 wasThere = true
                 Terminal.print("Took the line out of \(Terminal.plain(places.shown(line.path))).")
-            } catch {
-                failure = error
-            }
+            } catch { failure = reported(error) }
         }
         if part == .path, wasThere { await reload() }
         if part == .browser {
@@ -222,32 +216,32 @@ struct Setup {
         return true
     }
 
-    /// - Throws: the exit code, after the reason was printed, if a unit is on that nobody can be told to stop.
+    /// - Throws: `Complaint` if a unit is on that nobody can be told to stop.
     private func requireOff(_ unit: String) throws {
         let isRunning = RunningProgram.all().contains { $0.isUnit && $0.name + ".service" == unit }
         guard isRunning || places.isEnabled(unit) else { return }
-        Terminal.complain(
+        throw Complaint(
+            .refused,
             "\(unit) \(isRunning ? "runs" : "is enabled"), and the service manager cannot be asked to stop it. "
                 + "In your session: systemctl --user disable --now \(unit)")
-        throw ExitCode.refused
     }
 
     // MARK: Deleting everything
 
-    /// - Throws: the exit code, after the reason was printed, if nothing may be deleted.
+    /// - Throws: `Complaint` if nothing may be deleted.
     func requirePurge() async throws {
         // Also if notifyd-mqtt does not run: the other devices go on waiting, and the only key may be here.
         if hasLink {
-            Terminal.complain(
-                "This device is linked with others, says \(Terminal.plain(LinkFiles(nil).configuration)). With "
+            throw Complaint(
+                .refused,
+                "This device is linked with others, says \(LinkFiles(nil).configuration). With "
                     + "notifyd-mqtt running, take it out of the link first: notifyctl link leave. To delete the "
                     + "configuration without that, move this file away.")
-            throw ExitCode.refused
         }
         guard let query, await query.owner(of: Remote.manager.name) != nil else { return try requireNothingRuns() }
     }
 
-    /// - Throws: the exit code, after the reason was printed, if a program runs that writes what is to be deleted.
+    /// - Throws: `Complaint` if a program runs that writes what is to be deleted.
     private func requireNothingRuns() throws {
         let programs = RunningProgram.all().filter(\.isWriter)
         guard !programs.isEmpty else { return }
@@ -256,32 +250,31 @@ struct Setup {
         let commands =
             (units.isEmpty ? [] : ["systemctl --user stop \(units.map(\.name).joined(separator: " "))"])
             + (others.isEmpty ? [] : ["kill \(others.map { String($0.process) }.joined(separator: " "))"])
-        Terminal.complain(
+        throw Complaint(
+            .refused,
             "Events and configuration were not deleted, because this still runs: \(names). End it, and try again: "
                 + commands.joined(separator: "; "))
-        throw ExitCode.refused
     }
 
     /// Ends notifyd, and deletes what it and its bridges have written.
     func purge() async throws {
         for name in ["notifyd-ntfy", "notifyd-unifiedpush", "notifyd"] { _ = try await disable("\(name).service") }
         try requireNothingRuns()
-        var isLeft = false
+        var failure: (any Error)?
         for folder in [BaseDirectories().state, BaseDirectories().configuration] where access(folder, F_OK) == 0 {
             let target = FileFacts.link(at: folder) == nil ? nil : realpath(folder, nil)
             defer { free(target) }
             if let (path, error) = removeTree(folder) {
-                Terminal.complain("\(Terminal.plain(path)) cannot be deleted: \(String(cString: strerror(error))).")
-                throw ExitCode.refused
+                throw Complaint(.refused, "\(path) cannot be deleted: \(String(cString: strerror(error))).")
             }
             Terminal.print("Deleted \(Terminal.plain(places.shown(folder))).")
-            if let target {
-                Terminal.complain(
-                    "It was a link to \(Terminal.plain(String(cString: target))), and everything in that folder is "
-                        + "still there. Delete it yourself.")
-                isLeft = true
-            }
+            guard let target else { continue }
+            failure = reported(
+                Complaint(
+                    .refused,
+                    "It was a link to \(String(cString: target)), and everything in that folder is "
+                        + "still there. Delete it yourself."))
         }
-        if isLeft { throw ExitCode.refused }
+        if let failure { throw failure }
     }
 }

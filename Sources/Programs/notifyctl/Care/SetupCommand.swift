@@ -31,10 +31,7 @@ struct SetupCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        if let flaw = UserHome.flaw {
-            Terminal.complain("Nothing was changed. \(flaw).")
-            throw ExitCode.refused
-        }
+        if let flaw = UserHome.flaw { throw Complaint(.refused, "Nothing was changed. \(flaw).") }
         let (connection, noBus) = await connection()
         defer { connection?.close() }
         let setup = await Setup(query: connection.map(BusQuery.init))
@@ -63,8 +60,7 @@ struct SetupCommand: AsyncParsableCommand {
                 case .on(let place): Terminal.print("\(part.rawValue) is on: \(Terminal.plain(place)).")
                 case .absent(let reason):
                     guard !parts.isEmpty else { continue }
-                    Terminal.complain("\(part.rawValue) cannot be turned on: \(Terminal.plain(reason)).")
-                    failure = ExitCode.refused
+                    throw Complaint(.refused, "\(part.rawValue) cannot be turned on: \(reason).")
                 case .off(let change):
                     available.append(part)
                     guard yes || isAsking else { continue }
@@ -77,10 +73,10 @@ struct SetupCommand: AsyncParsableCommand {
             }
         }
         if !available.isEmpty, !yes, !isAsking {
-            Terminal.complain(
+            throw Complaint(
+                .validationFailure,
                 "It asks what to turn on, and there is no terminal. This turns all of it on: notifyctl setup "
                     + available.map(\.rawValue).joined(separator: " ") + " --yes")
-            throw ExitCode.validationFailure
         }
         if let failure { throw failure }
     }
@@ -93,8 +89,7 @@ struct SetupCommand: AsyncParsableCommand {
                     "It asks before it deletes your events, and there is no terminal. With --yes it does not.")
             }
             guard StandardInput.confirms("Delete all events, the configuration and its secrets") == true else {
-                Terminal.complain("Nothing was changed.")
-                throw ExitCode.nothing
+                throw Complaint(.nothing, "Nothing was changed.")
             }
         }
         var failure: (any Error)?

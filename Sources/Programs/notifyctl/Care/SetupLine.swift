@@ -110,11 +110,10 @@ struct SetupLine: Equatable {
         do throws(FileKind.Failure) {
             let text = try FileKind.read(path, atMost: Self.longestFile + 1)
             if text?.count ?? 0 <= Self.longestFile { return text }
-            Terminal.complain("\(Terminal.plain(path)) is longer than 4 MiB, and was left alone.")
         } catch {
-            Terminal.complain("\(Terminal.plain(path)) cannot be read: \(error).")
+            throw Complaint(.refused, "\(path) cannot be read: \(error).")
         }
-        throw ExitCode.refused
+        throw Complaint(.refused, "\(path) is longer than 4 MiB, and was left alone.")
     }
 
     /// The lines before the one that “setup” has written, that one, and those after it; `nil` if it has written none.
@@ -159,11 +158,8 @@ struct SetupLine: Equatable {
             || !isOfAnotherFolder(line) && words.map { MarkedText.hasByHand($0, in: Array(line.utf8)) } ?? false
     }
 
-    private func complainOfEdit(_ line: String) {
-        Terminal.complain(
-            "The line of “setup \(part)” in \(Terminal.plain(path)) was edited, and was left "
-                + "alone: \(Terminal.plain(line))"
-        )
+    private func isEdited(_ line: String) -> Complaint {
+        Complaint(.refused, "The line of “setup \(part)” in \(path) was edited, and was left alone: \(line)")
     }
 
     /// Why the line cannot be written into a file, as words that follow its path; `nil` if it can.
@@ -180,48 +176,34 @@ struct SetupLine: Equatable {
         return backslashes % 2 == 0 ? nil : "ends with a ‘\\’, which would join the next line to the last one"
     }
 
-    /// - Throws: the exit code, after the reason was printed, also if somebody has edited the line.
+    /// - Throws: `Complaint`, also if somebody has edited the line.
     func write() throws {
         let old = try read()
-        if let line = old.flatMap(written), !isOwn(line), !isOfAnotherFolder(line) {
-            complainOfEdit(line)
-            throw ExitCode.refused
-        }
+        if let line = old.flatMap(written), !isOwn(line), !isOfAnotherFolder(line) { throw isEdited(line) }
         do {
-            if let obstacle = obstacle(in: old) {
-                Terminal.complain("\(Terminal.plain(path)) \(obstacle).")
-                throw ExitCode.refused
-            }
+            if let obstacle = obstacle(in: old) { throw Complaint(.refused, "\(path) \(obstacle).") }
             try WholeFile.replace(path, with: added(to: old), mode: 0o644)
-        } catch {
-            Terminal.complain("Write this line into it yourself: \(text)")
-            throw error
+        } catch let error as Complaint {
+            throw Complaint(error.code, lines: error.lines + ["Write this line into it yourself: \(text)"])
         }
     }
 
     /// Takes the line of this notifyctl out. That of one in another folder stays.
     ///
     /// - Returns: whether it was there.
-    /// - Throws: the exit code, after the reason was printed, also if somebody has edited the line.
+    /// - Throws: `Complaint`, also if somebody has edited the line.
     func remove() throws -> Bool {
         guard let old = try read(), let line = written(in: old) else { return false }
         guard isOwn(line) else {
             if isOfAnotherFolder(line) { return false }
-            complainOfEdit(line)
-            throw ExitCode.refused
+            throw isEdited(line)
         }
-        let rest: [UInt8]?
-        if isAlone {
-            let others = parts(of: old).map { $0.before + $0.after } ?? old
-            rest = others.isEmpty ? nil : others
-        } else {
-            rest = MarkedText.removing(part, from: old)
-        }
+        let others = isAlone ? parts(of: old).map { $0.before + $0.after } : MarkedText.removing(part, from: old)
+        let rest = isAlone && others?.isEmpty == true ? nil : others
         // A link stays, and so does what it leads to.
         guard let rest = rest ?? (FileFacts.link(at: path) == nil ? nil : []) else {
             guard unlink(path) == 0 else {
-                Terminal.complain("\(Terminal.plain(path)) cannot be removed: \(String(cString: strerror(errno))).")
-                throw ExitCode.refused
+                throw Complaint(.refused, "\(path) cannot be removed: \(String(cString: strerror(errno))).")
             }
             var folder = path
             repeat {

@@ -26,16 +26,9 @@ struct StatusCommand: BusCommand {
         let status = Status(
             properties: try await client.properties(), screens: screens, programs: owners.programs,
             canShow: try await client.hasNotificationServer(),
-            recent: RecentClaims(await RecentClaims.answers(client)), bridges: await bridges())
+            recent: RecentClaims(await RecentClaims.answers(client)),
+            bridges: (try? await bus.withQuery { await BridgeInfo.all($0) }) ?? [])
         output.write(status.json, text: status.text)
-    }
-
-    private func bridges() async -> [BridgeInfo] {
-        guard let address = bus.address ?? NotifyClient.sessionBusAddress,
-            let connection = try? await Connection.open(address)
-        else { return [] }
-        defer { connection.close() }
-        return await BridgeInfo.all(BusQuery(connection: connection))
     }
 }
 
@@ -55,14 +48,10 @@ struct Status {
     let recent: RecentClaims
     let bridges: [BridgeInfo]
 
-    private var statistics: [String: UInt64] {
-        (properties["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() }
-    }
-
     var json: JSON {
         .object(
             properties.sorted { $0.key < $1.key }.map { name, value in
-                (name, name == "Quiet" ? .array(quiet.map(\.json)) : value.json)
+                (name, name == "Quiet" ? .array(properties.quiet.map(\.json)) : value.json)
             } + [
                 ("NotificationServer", .string(server.word)), ("Screens", .array(screens.map { $0.json(programs) })),
                 ("ClaimLatency", recent.json), ("Bridges", .array(bridges.map(\.json))),
@@ -73,7 +62,7 @@ struct Status {
     var text: String {
         var rest = properties
         rest["Statistics"] = nil
-        let statistics = statistics
+        let (statistics, quiet) = (properties.statistics, properties.quiet)
         let version = rest.removeValue(forKey: "Version")?.string ?? "of an unknown version"
         var rows: [(String, String)] = []
         func add(_ name: String, _ text: String?) { if let text { rows.append((name, text)) } }
@@ -138,13 +127,12 @@ struct Status {
         return lines.joined(separator: "\n")
     }
 
-    private var quiet: [Quiet] { Quiet.list(properties["Quiet"]) }
-
     /// A server that has not answered for so many seconds hangs.
     private static let longSilence: UInt64 = 2
 
     private var server: (word: String, sentence: String) {
         if !canShow { return ("absent", "none runs: unclaimed events wait for one; the bus starts it if it can") }
+        let statistics = properties.statistics
         let silence = statistics["notification-server-silent"] ?? 0
         if silence >= Self.longSilence {
             let time = Duration.seconds(Int64(clamping: silence)).displayText
@@ -199,13 +187,9 @@ struct RecentClaims: Sendable {
 
     init(_ answers: [Answer]) {
         let named = answers.compactMap { answer in answer.program.map { (answer.by, $0) } }
-        self.init(answers.map { ($0.by, $0.after) }, programs: Dictionary(named) { _, last in last })
-    }
-
-    init(_ claims: [(by: String, after: Duration)], programs: [String: String] = [:]) {
-        self.programs = programs
-        all = Latencies(claims.map(\.after))
-        let groups = Dictionary(grouping: claims, by: \.by).sorted {
+        programs = Dictionary(named) { _, last in last }
+        all = Latencies(answers.map(\.after))
+        let groups = Dictionary(grouping: answers, by: \.by).sorted {
             ($1.value.count, $0.key) < ($0.value.count, $1.key)
         }
         claimants = groups.prefix(Self.namedClaimants).map { ($0.key, Latencies($0.value.map(\.after))) }

@@ -9,17 +9,11 @@ struct UnitCheck {
     var loadState = ""
     var activeState = ""
     var fragment = ""
-    /// `success`, `exit-code`, `oom-kill`, `watchdog`, `start-limit-hit`, …
-    var result = ""
-    /// The exit status of notifyd, or of a failure to execute it.
-    var exitStatus = 0
+    /// How it has ended last.
+    var failure = UnitFailure(unit: "notifyd")
     var restarts = 0
     var needsReload = false
     var hasJob = false
-    /// The files that `LoadCredential=` names.
-    var credentials: [String] = []
-    /// What stood in the way of its namespaces, if that can be told.
-    var obstacle: NamespaceObstacle?
     /// Whether users may create user namespaces here; `nil` if that was not tested.
     var allowsNamespaces: Bool?
 
@@ -28,7 +22,8 @@ struct UnitCheck {
 
     /// Whether it has failed, or does again and again.
     var isFailing: Bool {
-        activeState == "failed" || activeState == "activating" && restarts > 0 && !["", "success"].contains(result)
+        activeState == "failed"
+            || activeState == "activating" && restarts > 0 && !["", "success"].contains(failure.result)
     }
 
     var finding: Finding {
@@ -45,7 +40,7 @@ struct UnitCheck {
             return .problem(
                 Self.check, "it cannot be read (\(loadState))", "systemctl --user status notifyd says what is wrong.")
         }
-        if isFailing { return failure }
+        if isFailing { return problem }
         if needsReload {
             return .warning(Self.check, "\(fragment) has changed since it was read", "Read it again: \(Self.reload)")
         }
@@ -58,25 +53,21 @@ struct UnitCheck {
         "Allow it again: systemctl --user unmask \(unit) && systemctl --user enable --now \(unit)"
     }
 
-    private var failure: Finding {
-        let failure = UnitFailure(
-            unit: "notifyd", result: result, exitStatus: exitStatus, credentials: credentials, obstacle: obstacle)
-        switch exitStatus {
-        case _ where UnitFailure.namespaceFailures.contains(exitStatus):
-            return obstacle == nil && allowsNamespaces == false
-                ? .problem(
-                    Self.check, "failed with \(exitStatus): users get no user namespaces on this system",
-                    "Run notifyd without them: \(SandboxCheck.leaveNamespacesOut)")
-                : .problem(Self.check, failure.state, failure.advice)
+    private var problem: Finding {
+        switch failure.exitStatus {
+        case let status where failure.isOfNamespaces && failure.obstacle == nil && allowsNamespaces == false:
+            .problem(
+                Self.check, "failed with \(status): users get no user namespaces on this system",
+                "Run notifyd without them: \(UnitFailure.leaveNamespacesOut(of: "notifyd"))")
         case 78:
-            return .problem(
+            .problem(
                 Self.check, "failed: the configuration is bad",
                 "See below, then: systemctl --user reset-failed notifyd; systemctl --user start notifyd")
         case 69:
-            return .problem(
+            .problem(
                 Self.check, "failed: another notifyd has the name on this bus",
                 "End that one, then: systemctl --user restart notifyd")
-        default: return .problem(Self.check, failure.state, failure.advice)
+        default: .problem(Self.check, failure.state, failure.advice)
         }
     }
 }
@@ -90,20 +81,14 @@ extension UnitCheck {
         check.hasManager = await query.owner(of: Remote.manager.name) != nil
         guard check.hasManager else { return (check, [:]) }
         let (unit, service) = (await query.unit("notifyd.service"), await query.service("notifyd.service"))
-        check.loadState = unit["LoadState"]?.string ?? ""
-        check.activeState = unit["ActiveState"]?.string ?? ""
-        check.fragment = unit["FragmentPath"]?.string ?? ""
-        check.needsReload = unit["NeedDaemonReload"]?.boolean ?? false
+        check.loadState = unit.text("LoadState")
+        check.activeState = unit.text("ActiveState")
+        check.fragment = unit.text("FragmentPath")
+        check.needsReload = unit.flag("NeedDaemonReload")
         check.hasJob = unit["Job"]?.elements?.first?.integer() ?? 0 != 0
-        let failure = UnitFailure("notifyd", service)
-        check.result = failure.result
-        check.exitStatus = failure.exitStatus
-        check.credentials = failure.credentials
-        check.obstacle = failure.obstacle
-        check.restarts = service["NRestarts"]?.integer() ?? 0
-        if check.isFailing, UnitFailure.namespaceFailures.contains(check.exitStatus),
-            check.obstacle == nil
-        {
+        check.failure = UnitFailure("notifyd", service)
+        check.restarts = service.number("NRestarts")
+        if check.isFailing, check.failure.isOfNamespaces, check.failure.obstacle == nil {
             check.allowsNamespaces = await createsNamespaces()
         }
         return (check, service)
@@ -133,9 +118,9 @@ struct UnitFailure: Equatable {
     var obstacle: NamespaceObstacle?
 
     /// `EXIT_CREDENTIALS`
-    static let credentialFailure = 243
+    private static let credentialFailure = 243
     /// `EXIT_USER`, `EXIT_CAPABILITIES` and `EXIT_NAMESPACE`
-    static let namespaceFailures = [217, 218, 226]
+    var isOfNamespaces: Bool { [217, 218, 226].contains(exitStatus) }
 
     private var restart: String { "systemctl --user reset-failed \(unit); systemctl --user start \(unit)" }
     private var log: String { "journalctl --user -u \(unit)" }
@@ -146,7 +131,7 @@ struct UnitFailure: Equatable {
         case 203: "failed with 203: its program is not there, or cannot be executed"
         case Self.credentialFailure:
             "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be read"
-        case _ where Self.namespaceFailures.contains(exitStatus):
+        case _ where isOfNamespaces:
             switch obstacle {
             case .setting(let setting):
                 "failed with \(exitStatus): users get no user namespaces on this system (\(setting))"
@@ -167,7 +152,7 @@ struct UnitFailure: Equatable {
             let files = (unreadable.isEmpty ? credentials : unreadable).joined(separator: ", ")
             let place = files.isEmpty ? "“systemctl --user cat \(unit)” names it" : "it is \(files)"
             return "Write that file, readable for you: \(place). Then: \(restart)"
-        case _ where Self.namespaceFailures.contains(exitStatus):
+        case _ where isOfNamespaces:
             switch obstacle {
             case .setting: return "Run \(unit) without them: \(Self.leaveNamespacesOut(of: unit))"
             case .mount(let path): return "Unmount it, as root: umount \(path). Then: \(restart)"
@@ -192,13 +177,10 @@ extension UnitFailure {
     /// - Parameter service: the properties of the service.
     init(_ unit: String, _ service: [String: Value]) {
         self.unit = unit
-        result = service["Result"]?.string ?? ""
-        exitStatus = service["ExecMainStatus"]?.integer() ?? 0
-        if Self.namespaceFailures.contains(exitStatus) { obstacle = .find(FileFacts.text) }
-        credentials = (service["LoadCredential"]?.elements ?? []).compactMap { pair in
-            guard let pair = pair.elements, pair.count == 2 else { return nil }
-            return pair[1].string
-        }
+        result = service.text("Result")
+        exitStatus = service.number("ExecMainStatus")
+        if isOfNamespaces { obstacle = .find(FileFacts.text) }
+        credentials = (service["LoadCredential"]?.elements ?? []).compactMap { $0.elements?.last?.string }
     }
 }
 
@@ -277,9 +259,7 @@ struct RouterCheck {
         let check = "notifyd"
         guard isRunning else {
             if unitHasFailed { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
-            if unitIsUnusable {
-                return .problem(check, "not running, and the bus cannot start it", "See “unit” below.")
-            }
+            if unitIsUnusable { return .problem(check, "not running, and the bus cannot start it", "See “unit” below.") }
             return isActivatable
                 ? .ok(check, "not running; the first call starts it")
                 : .problem(

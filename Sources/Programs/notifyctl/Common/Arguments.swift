@@ -16,7 +16,7 @@ struct BusOptions: ParsableArguments {
     /// - Parameters:
     ///   - starting: whether the bus may start it.
     ///   - reading: whether the command changes nothing, so that nothing is lost if it gives up early.
-    func connect(starting: Bool = true, reading: Bool = false) async throws(NotifyError) -> NotifyClient {
+    func connect(starting: Bool = true, reading: Bool = false) async throws -> NotifyClient {
         let client = try await NotifyClient(address: address)
         do throws(NotifyError) {
             _ = try await client.version(within: reading ? Self.readingPatience : Connection.usualTimeout)
@@ -24,13 +24,12 @@ struct BusOptions: ParsableArguments {
             switch error.code {
             case .timedOut:
                 let process = await client.process(of: Router.name).map { ", process \($0)" } ?? ""
-                throw NotifyError(
-                    .timedOut,
+                throw Complaint(
+                    .nothing,
                     "notifyd is on the bus\(process), but it does not answer. Restart it: "
-                        + "systemctl --user restart notifyd",
-                    name: NotifyError.hangs)
-            case .notReachable where error.name == NotifyError.noReply: throw error
-            case .notReachable where error.name == NotifyError.badConfiguration: throw error
+                        + "systemctl --user restart notifyd")
+            case .notReachable where [NotifyError.noReply, NotifyError.badConfiguration].contains(error.name):
+                throw error
             case .notReachable where error.name != nil:
                 if let address = address ?? NotifyClient.sessionBusAddress {
                     try await Activation(address: address).perform(starting: starting)
@@ -119,11 +118,10 @@ enum EventArgument: Hashable, Sendable {
         }
     }
 
-    /// - Throws: `ExitCode.nothing` if there is no event.
+    /// - Throws: `Complaint` if there is no event.
     func find(_ client: NotifyClient) async throws -> EventID {
         if let id = try await findIfAny(client) { return id }
-        Terminal.complain("There is no event yet.")
-        throw ExitCode.nothing
+        throw Complaint(.nothing, "There is no event yet.")
     }
 
     /// `nil` if it is the last one, and there is no event.
@@ -155,15 +153,12 @@ struct FieldArgument: Sendable {
     static let types = "string, integer, number, boolean, or a D-Bus letter: y b n q i u x t d s o g"
 
     static func parse(_ text: String) throws -> FieldArgument {
-        // By bytes: in a String “=” and a combining mark are one character.
-        guard let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")), sign != text.startIndex else {
+        guard let (name, value) = text.cut(at: "="), !name.isEmpty else {
             throw ValidationError(
                 "“\(text)” is not a field. Write KEY=VALUE or KEY:TYPE=VALUE, such as distance:integer=5000.")
         }
-        let value = String(text[text.utf8.index(after: sign)...])
-        let name = text[..<sign]
         guard let colon = name.utf8.lastIndex(of: UInt8(ascii: ":")) else {
-            return FieldArgument(key: String(name), value: .string(value))
+            return FieldArgument(key: name, value: .string(value))
         }
         let key = String(name[..<colon])
         let type = String(name[name.utf8.index(after: colon)...])
@@ -201,9 +196,16 @@ struct FieldArgument: Sendable {
     }
 }
 
-extension String {
+extension StringProtocol {
     /// Whether there is nothing but spaces in it.
     var isBlank: Bool { allSatisfy(\.isWhitespace) }
+
+    /// What stands before and behind the first such sign; `nil` without one. By bytes: in a String “=” and a combining
+    /// mark are one character.
+    func cut(at sign: Unicode.Scalar) -> (String, String)? {
+        guard let place = utf8.firstIndex(of: UInt8(ascii: sign)) else { return nil }
+        return (String(self[..<place]), String(self[utf8.index(after: place)...]))
+    }
 }
 
 /// Numbers on the command line. Options take them `.unconditional`, so that the error of a negative number names the
@@ -235,19 +237,17 @@ enum NumberArgument {
 }
 
 /// A duration on the command line, as in the configuration: `100ms`, `5s`, `10m`, `2h`.
-struct DurationArgument: Hashable, Sendable {
+enum DurationArgument {
     private static let longest = Duration.seconds(366 * 86400)
 
-    let duration: Duration
-
-    static func parse(_ text: String) throws -> DurationArgument { try parse(.zero...longest)(text) }
+    @Sendable static func parse(_ text: String) throws -> Duration { try parse(.zero...longest)(text) }
 
     /// - Parameters:
     ///   - range: the times that notifyd takes.
     ///   - unit: what notifyd counts in: whole seconds or milliseconds. A part of a unit would be lost.
     static func parse(
         _ range: ClosedRange<Duration> = .zero...longest, in unit: Duration = .microseconds(1)
-    ) -> @Sendable (String) throws -> DurationArgument {
+    ) -> @Sendable (String) throws -> Duration {
         { text in
             guard !Duration.isTooLong(text) else { throw tooLong(text, range.upperBound) }
             guard let duration = Duration(text: text) else {
@@ -266,14 +266,14 @@ struct DurationArgument: Hashable, Sendable {
                     ? tooLong(text, range.upperBound)
                     : ValidationError("“\(text)” is too short: at least \(range.lowerBound.text).")
             }
-            return DurationArgument(duration: duration)
+            return duration
         }
     }
 
     /// A number of whole seconds, or a time of the day, such as 9:00: then until the local clock shows it next.
     static func parseEnd(
         _ range: ClosedRange<Duration> = .zero...longest, now: @escaping @Sendable () -> Int64 = { Timestamp.now }
-    ) -> @Sendable (String) throws -> DurationArgument {
+    ) -> @Sendable (String) throws -> Duration {
         { text in
             guard text.contains(":") else { return try parse(range, in: .seconds(1))(text) }
             let now = now()
@@ -284,7 +284,7 @@ struct DurationArgument: Hashable, Sendable {
             guard left >= range.lowerBound else {
                 throw ValidationError("“\(text)” is too soon: at least \(range.lowerBound.text) from now.")
             }
-            return DurationArgument(duration: left)
+            return left
         }
     }
 

@@ -17,7 +17,7 @@ struct BannerTexts: Sendable {
     func text(of id: EventID) async -> BannerText? {
         if isOld.withLock(\.self) { return nil }
         do throws(NotifyError) {
-            return try await client.render(id, autoStart: false, timeout: Self.timeout)
+            return try await client.notStarting.render(id, within: Self.timeout)
         } catch {
             if error.name == NotifyError.unknownMethod { isOld.withLock { $0 = true } }
             return nil
@@ -43,56 +43,36 @@ extension RecordedEvent {
 
 /// Writes elements in the order in which they arrive, each with the text of a banner if it needs one. Whoever puts an
 /// element does not wait for its text, unless many are on their way.
-final class OrderedOutput<Element: Sendable>: Sendable {
-    private typealias Entry = (element: Element, text: Task<BannerText?, Never>?)
-
-    private let texts: BannerTexts
-    private let entries: AsyncStream<Entry>.Continuation
-    /// One element for each entry that may be put now.
-    private let slots: AsyncStream<Void>
-    private let writing: Task<Void, Never>
-
-    init(_ texts: BannerTexts, write: @escaping @Sendable (Element, BannerText?) -> Void) {
-        self.texts = texts
-        let (queue, entries) = AsyncStream.makeStream(of: Entry.self)
-        let (slots, freed) = AsyncStream.makeStream(of: Void.self)
-        (self.entries, self.slots) = (entries, slots)
-        for _ in 0..<BannerTexts.callsAtOnce { freed.yield() }
-        writing = Task {
-            for await entry in queue {
-                write(entry.element, await entry.text?.value)
-                freed.yield()
-            }
-        }
-    }
-
-    /// - Parameter event: the event whose text is needed; `nil`: none.
-    func put(_ element: Element, textOf event: EventID?) async {
-        for await _ in slots { break }
-        entries.yield((element, event.map { [texts] id in Task { await texts.text(of: id) } }))
-    }
-
-    /// Waits until everything is written.
-    func finish() async {
-        entries.finish()
-        await writing.value
-    }
-}
-
-/// Runs `body`, and then waits until everything is written, also if it throws.
+///
+/// - Parameter body: puts elements, each with the event whose text is needed, if one is. When it ends, also by an error,
+///   everything is written.
 func withOrderedOutput<Element: Sendable, Result>(
     _ texts: BannerTexts, write: @escaping @Sendable (Element, BannerText?) -> Void,
-    _ body: (OrderedOutput<Element>) async throws -> Result
+    _ body: (_ put: (Element, EventID?) async -> Void) async throws -> Result
 ) async throws -> Result {
-    let output = OrderedOutput(texts, write: write)
-    do {
-        let result = try await body(output)
-        await output.finish()
-        return result
-    } catch {
-        await output.finish()
-        throw error
+    let (queue, entries) = AsyncStream.makeStream(of: (Element, Task<BannerText?, Never>?).self)
+    // One element for each entry that may be put now.
+    let (slots, freed) = AsyncStream.makeStream(of: Void.self)
+    for _ in 0..<BannerTexts.callsAtOnce { freed.yield() }
+    let writing = Task {
+        for await (element, text) in queue {
+            write(element, await text?.value)
+            freed.yield()
+        }
     }
+    let result: Swift.Result<Result, any Error>
+    do {
+        result = .success(
+            try await body { element, event in
+                for await _ in slots { break }
+                entries.yield((element, event.map { id in Task { await texts.text(of: id) } }))
+            })
+    } catch {
+        result = .failure(error)
+    }
+    entries.finish()
+    await writing.value
+    return try result.get()
 }
 
 /// Does the same for every element, for some of them at a time.

@@ -54,9 +54,11 @@ struct BusQuery {
     }
 
     /// All properties of an interface; empty if they cannot be read.
-    func properties(_ remote: Remote) async -> [String: Value] {
+    func properties(_ remote: Remote) async -> [String: Value] { (try? await allProperties(remote)) ?? [:] }
+
+    private func allProperties(_ remote: Remote) async throws(NotifyError) -> [String: Value] {
         let properties = Remote(name: remote.name, path: remote.path, interface: "org.freedesktop.DBus.Properties")
-        return (try? await ask(properties, "GetAll", [.string(remote.interface)]))?.first?.entries ?? [:]
+        return try await ask(properties, "GetAll", [.string(remote.interface)]).first?.entries ?? [:]
     }
 
     /// What a program says of itself; one that does not run, or is too old, says nothing.
@@ -69,9 +71,8 @@ struct BusQuery {
 
     /// Whether a program answers when it is asked for the properties of an interface, in whatever way.
     func answers(_ remote: Remote) async -> Bool {
-        let properties = Remote(name: remote.name, path: remote.path, interface: "org.freedesktop.DBus.Properties")
         do throws(NotifyError) {
-            _ = try await ask(properties, "GetAll", [.string(remote.interface)])
+            _ = try await allProperties(remote)
             return true
         } catch {
             return error.code == .refused
@@ -170,17 +171,14 @@ extension BusQuery {
 /// systemd does not tell the bus that a unit has failed. A caller waits until its call times out, and so does every
 /// other caller meanwhile, even after the unit was repaired. So this asks the service manager, if there is one.
 struct Activation {
-    /// The name of an error whose message is complete.
-    static let failure = "org.notifyd.notifyctl.ActivationFailed"
     private static let limit: Duration = .seconds(25)
     private static let pollInterval: Duration = .milliseconds(50)
 
     let address: String
 
     /// - Parameter starting: if false, it only finds out why notifyd does not run.
-    /// - Throws: `notReachable` or `timedOut`, if it is known why notifyd does not start. Otherwise the next call
-    ///   reports the error.
-    func perform(starting: Bool) async throws(NotifyError) {
+    /// - Throws: if it is known why notifyd does not start. Otherwise the next call reports the error.
+    func perform(starting: Bool) async throws {
         let connection = try await Connection.open(address)
         defer { connection.close() }
         let query = BusQuery(connection: connection)
@@ -198,12 +196,13 @@ struct Activation {
         if let error = await query.badConfiguration() { throw error }
     }
 
-    private func startUnit(_ query: BusQuery) async throws(NotifyError) {
+    private func startUnit(_ query: BusQuery) async throws {
         let deadline = ContinuousClock.now + Self.limit
         do throws(NotifyError) {
             _ = try await query.askManager("StartUnit", "notifyd.service", "replace")
-        } catch  where error.code == .refused {
-            throw NotifyError(.notReachable, "notifyd cannot be started: \(error.message)", name: Self.failure)
+        } catch {
+            guard error.code == .refused else { throw error }
+            throw Complaint(.notReachable, "notifyd cannot be started: \(error.message)")
         }
         while await query.owner(of: Router.name) == nil {
             let (unit, _) = await UnitCheck.ask(query)
@@ -218,21 +217,20 @@ struct Activation {
         }
     }
 
-    private func startService(_ connection: Connection) async throws(NotifyError) {
+    private func startService(_ connection: Connection) async throws {
         do throws(NotifyError) {
             _ = try await connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)]))
-        } catch  where error.code == .refused || error.code == .notReachable {
-            throw NotifyError(
-                .notReachable,
-                "notifyd could not be started by the bus: \(error.message) “notifyctl doctor” says more.",
-                name: Self.failure)
+        } catch {
+            guard error.code == .refused || error.code == .notReachable else { throw error }
+            throw Complaint(
+                .notReachable, "notifyd could not be started by the bus: \(error.message) “notifyctl doctor” says more.")
         }
     }
 
     /// Why the unit has failed, if it has.
-    private func failure(of unit: UnitCheck) async -> NotifyError? {
+    private func failure(of unit: UnitCheck) async -> (any Error)? {
         guard unit.activeState == "failed" || unit.loadState == "masked", !unit.hasJob else { return nil }
-        if unit.exitStatus == 78,
+        if unit.failure.exitStatus == 78,
             let report = await ConfigurationCheck.ask().report, report.code == 78
         {
             let mistakes = report.lines.joined(separator: "\n")
@@ -241,10 +239,8 @@ struct Activation {
                 name: NotifyError.badConfiguration)
         }
         let finding = unit.finding
-        return NotifyError(
-            .notReachable,
-            "notifyd is not on this bus: notifyd.service: \(finding.state). \(finding.advice ?? "")", name: Self.failure
-        )
+        return Complaint(
+            .notReachable, "notifyd is not on this bus: notifyd.service: \(finding.state). \(finding.advice ?? "")")
     }
 }
 
@@ -329,22 +325,15 @@ extension ProcessFacts {
     static func path(after option: String, of process: Int) -> String? {
         let words = (FileFacts.text(of: "/proc/\(process)/cmdline") ?? "").split(separator: "\0").map(String.init)
         let next = words.firstIndex(of: option).flatMap { words.dropFirst($0 + 1).first }
-        guard
-            let path = next
-                ?? words.first(where: { $0.hasPrefix(option + "=") })?.dropFirst(option.count + 1).description
-        else { return nil }
+        let joined = words.first { $0.hasPrefix(option + "=") }.map { String($0.dropFirst(option.count + 1)) }
+        guard let path = next ?? joined else { return nil }
         if path.hasPrefix("/") { return path }
         return FileFacts.link(at: "/proc/\(process)/cwd").map { $0 + "/" + path }
     }
 
     /// - Parameter lines: such as `HOME=/home/mina`.
     static func variables(_ lines: [String]) -> [String: String] {
-        var variables: [String: String] = [:]
-        for line in lines {
-            guard let equals = line.firstIndex(of: "=") else { continue }
-            variables[String(line[..<equals])] = String(line[line.index(after: equals)...])
-        }
-        return variables
+        Dictionary(lines.compactMap { $0.cut(at: "=") }) { _, last in last }
     }
 }
 

@@ -32,9 +32,7 @@ enum Completion {
 
     /// The bridges on the bus.
     static let bridges = CompletionKind.custom { _, _, _ in
-        let names = try? await BusQuery.run(at: nil) { await $0.names() }
-        return (names ?? []).filter { $0.hasPrefix(BridgeInfo.prefix) }
-            .map { String($0.dropFirst(BridgeInfo.prefix.count)) }.sorted()
+        (try? await BusQuery.run(at: nil) { await BridgeInfo.names($0) }) ?? []
     }
 
     /// The other devices of the link, by name; by id where the name is none of one word, or that of several.
@@ -50,9 +48,7 @@ enum Completion {
     /// The endpoints of notifyd-unifiedpush, if it runs.
     static let pushEndpoints = CompletionKind.custom { _, _, _ in
         let endpoints = try? await BusQuery.run(at: nil) { query in
-            guard await query.owner(of: Remote.push.name) != nil else { return [PushEndpointInfo]() }
-            return (try await query.askPush("List").first?.elements ?? []).compactMap(\.entries).map(
-                PushEndpointInfo.init)
+            try await query.owner(of: Remote.push.name) == nil ? [] : PushEndpointInfo.all(query)
         }
         return (endpoints ?? []).compactMap { Candidate($0.name, $0.topic)?.text }
     }

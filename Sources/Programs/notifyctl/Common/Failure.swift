@@ -14,23 +14,33 @@ extension ExitCode {
     static let badConfiguration = ExitCode(ExitStatus.badConfiguration)
 }
 
-/// Prints an error of the client or of a program on standard error. It becomes an exit code.
+/// Why a command cannot do what it is told to do, and its exit code.
+struct Complaint: Error {
+    /// For people: what is wrong, and what to do about it.
+    let lines: [String]
+    let code: ExitCode
+
+    /// - Parameter line: any text; control characters are replaced.
+    init(_ code: ExitCode, _ line: String) { self.init(code, lines: [line]) }
+
+    init(_ code: ExitCode, lines: [String]) { (self.code, self.lines) = (code, lines.map(Terminal.plain)) }
+}
+
+/// Prints an error on standard error. It becomes an exit code.
 func reported(_ error: any Error) -> any Error {
+    let (lines, code): ([String], ExitCode)
     switch error {
-    case let error as NotifyError:
-        Terminal.complain(error.advice)
-        return error.exitCode
-    case let error as ProcessError:
-        Terminal.complain(error.description)
-        return ExitCode.notReachable
+    case let error as Complaint: (lines, code) = (error.lines, error.code)
+    case let error as NotifyError: (lines, code) = ([error.advice], error.exitCode)
+    case let error as ProcessError: (lines, code) = ([error.description], .notReachable)
+    case let error as ConfigurationError: (lines, code) = (error.lines, .badConfiguration)
     default: return error
     }
+    for line in lines { Terminal.complain(line) }
+    return code
 }
 
 extension NotifyError {
-    /// The name of an error about a daemon that is on the bus and does not answer; its message is complete.
-    static let hangs = "org.notifyd.notifyctl.Hangs"
-
     var exitCode: ExitCode {
         switch (code, name?.split(separator: ".").last) {
         case (.invalidArgument, _): .badData
@@ -48,8 +58,6 @@ extension NotifyError {
 
     /// What to do if there is no bus, or none that takes this user. The usual causes are told: sudo(8) has kept the
     /// address of somebody else's bus, or this is root, on whom a session bus hangs up.
-    static var busAdvice: String { busAdvice() }
-
     static func busAdvice(_ environment: @escaping (String) -> String? = BaseDirectories.environment) -> String {
         let own = BaseDirectories { $0 == "DBUS_SESSION_BUS_ADDRESS" ? nil : environment($0) }.sessionBusAddress
         let kept = BaseDirectories(environment: environment).sessionBusAddress
@@ -66,22 +74,17 @@ extension NotifyError {
     /// What is wrong, and how to correct it.
     var advice: String {
         switch code {
-        case _ where name == Self.linkIsAway: Terminal.plain(message)
         case .notReachable where name == Self.badConfiguration:
             message.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
                 + "\nCorrect it, and try again. “notifyctl config check” checks it."
-        case .notReachable where name == Activation.failure: Terminal.plain(message)
-        case .notReachable
-        where ["org.freedesktop.DBus.Error.Spawn.", NotifyError.serviceManager]
-            .contains { name?.hasPrefix($0) == true }:
+        case .notReachable where name.map(Self.saysThatNothingStarted) == true:
             "notifyd could not be started by the bus: \(Terminal.plain(message)) “notifyctl doctor” says more."
         case .notReachable where name == NotifyError.noReply:
             "notifyd ended before it answered. Try again; “systemctl --user status notifyd” says why it ended."
         case .notReachable where name != nil:
             "notifyd is not on this bus. Start it with “systemctl --user start notifyd”, or by running notifyd."
         case .notReachable:
-            "\(Terminal.plain(message)) \(Self.busAdvice)"
-        case .timedOut where name == NotifyError.hangs: Terminal.plain(message)
+            "\(Terminal.plain(message)) \(Self.busAdvice())"
         case .timedOut:
             "\(Terminal.plain(message)) notifyd is busy or hangs; see “systemctl --user status notifyd”."
         case .readerTooSlow:
@@ -97,14 +100,6 @@ extension NotifyError {
     }
 }
 
-extension ConfigurationError {
-    /// Prints the mistakes; the exit code for them.
-    var printed: ExitCode {
-        for line in lines { Terminal.complain(line) }
-        return .badConfiguration
-    }
-}
-
 /// The folder that `HOME` names.
 enum UserHome {
     /// Why nothing may be written into it; `nil` if something may.
@@ -117,15 +112,14 @@ enum UserHome {
         var status = stat()
         let home = BaseDirectories().home
         guard getuid() == 0, stat(home, &status) == 0, status.st_uid != 0 else { return nil }
-        return "HOME is \(Terminal.plain(home)), which belongs to user \(status.st_uid), and you are root: its owner "
+        return "HOME is \(home), which belongs to user \(status.st_uid), and you are root: its owner "
             + "could not use what root writes there. Run this as that user, or with the HOME of root"
     }
 
-    /// - Throws: the exit code, after the reason was printed, if a file is in a home that must not be written into.
+    /// - Throws: `Complaint` if a file is in a home that must not be written into.
     static func requireOwn(for path: String) throws {
         guard path.hasPrefix(BaseDirectories().home + "/"), let flaw else { return }
-        Terminal.complain("\(Terminal.plain(path)) was not written. \(flaw).")
-        throw ExitCode.refused
+        throw Complaint(.refused, "\(path) was not written. \(flaw).")
     }
 }
 
@@ -139,15 +133,14 @@ extension WholeFile {
 
     /// Writes the file, and makes its folder.
     ///
-    /// - Throws: the exit code, after the reason was printed.
+    /// - Throws: `Complaint`
     static func replace(_ path: String, with bytes: [UInt8], mode: mode_t = 0o600) throws {
         try UserHome.requireOwn(for: path)
         if let slash = path.lastIndex(of: "/") { makeFolder(String(path[..<slash])) }
         do throws(WholeFile.Failure) {
             try write(bytes, to: path, mode: mode)
         } catch {
-            Terminal.complain("\(Terminal.plain(path)) cannot be written: \(Terminal.plain(error.description)).")
-            throw ExitCode.refused
+            throw Complaint(.refused, "\(path) cannot be written: \(error).")
         }
     }
 }

@@ -69,6 +69,15 @@ extension [String: Value] {
 
     func list(_ name: String) -> [[String: Value]] { (self[name]?.elements ?? []).compactMap(\.entries) }
 
+    /// Of the daemon: its counters.
+    var statistics: [String: UInt64] { (self["Statistics"]?.entries ?? [:]).compactMapValues { $0.integer() } }
+
+    /// Of the daemon: what holds banners back.
+    var quiet: [Quiet] { Quiet.list(self["Quiet"]) }
+
+    /// Of a unit: whether it has failed, or does again and again.
+    var isFailedUnit: Bool { text("ActiveState") == "failed" || text("SubState") == "auto-restart" }
+
     /// Members for JSON, each with the value that it has if the program does not give it.
     func members(_ members: KeyValuePairs<String, (any JSONConvertible)?>) -> [JSON.Member] {
         members.map { name, absent in (name, self[name]?.json ?? absent?.json ?? .null) }

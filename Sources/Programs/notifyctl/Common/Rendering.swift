@@ -142,8 +142,8 @@ extension Outcome {
 
     var members: [(String, JSON)] {
         JSON.present([
-            "outcome": kind.rawValue, "by": by, "program": program, "latency": latency.map(JSON.microseconds),
-            "form": form, "banner": banner, "count": count, "lateness": lateness.map(JSON.microseconds),
+            "outcome": kind.rawValue, "by": by, "program": program, "latency": latency,
+            "form": form, "banner": banner, "count": count, "lateness": lateness,
             "delay": delay?.rawValue, "action": action, "device": device,
         ])
     }

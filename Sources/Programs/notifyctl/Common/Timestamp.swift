@@ -1,6 +1,6 @@
 import Glibc
 import NotifyClient
-import NotifyText
+package import NotifyText
 
 import struct Routing.RouteTable
 
@@ -104,8 +104,12 @@ extension Duration {
     }
 }
 
+extension Duration: JSONConvertible {
+    /// In microseconds.
+    package var json: JSON { .integer(microseconds) }
+}
+
 extension JSON {
-    static func microseconds(_ duration: Duration) -> JSON { .integer(duration.microseconds) }
     static func milliseconds(_ duration: Duration) -> JSON { .integer(duration.microseconds / 1000) }
 }
 

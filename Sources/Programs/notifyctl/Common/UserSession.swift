@@ -31,18 +31,8 @@ struct UserSession {
 
     /// Every user with a bus, in the order of their numbers.
     static func all() -> [uid_t] {
-        guard let folder = opendir(sessions) else { return [] }
-        defer { closedir(folder) }
-        var users: [uid_t] = []
-        while let entry = readdir(folder) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-            }
-            if let user = uid_t(name), BaseDirectories.flaw(ofBus: "\(sessions)/\(user)/bus", of: user) == nil {
-                users.append(user)
-            }
-        }
-        return users.sorted()
+        FileFacts.names(in: sessions).compactMap { uid_t($0) }
+            .filter { BaseDirectories.flaw(ofBus: "\(sessions)/\($0)/bus", of: $0) == nil }.sorted()
     }
 
     /// - Throws: `refused` if this process is neither root's nor, if there is one, this user's.
@@ -53,7 +43,7 @@ struct UserSession {
     }
 
     /// Gives up all rights of root for good, and makes this user's bus the session bus of this process.
-    func enter() throws(NotifyError) {
+    func enter() throws {
         try Self.requireRoot(for: "--user", or: user)
         if let flaw = BaseDirectories.flaw(ofBus: bus, of: user) {
             throw Self.noBus("\(name) has no session bus: \(flaw).")
@@ -69,11 +59,11 @@ struct UserSession {
         if isRoot { try restart() }
     }
 
-    static func noBus(_ flaw: String) -> NotifyError {
-        NotifyError(
+    static func noBus(_ flaw: String) -> Complaint {
+        Complaint(
             .notReachable,
             "\(flaw) It is there while the user is logged in, or lingers (loginctl enable-linger NAME). Another bus is "
-                + "named by --address: sudo -u NAME notifyctl send --address unix:path=…", name: Activation.failure)
+                + "named by --address: sudo -u NAME notifyctl send --address unix:path=…")
     }
 
     private func becomeUser() throws(NotifyError) {

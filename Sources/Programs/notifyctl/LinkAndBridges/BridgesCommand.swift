@@ -36,9 +36,7 @@ struct BridgesCommand: BusCommand {
             if let name {
                 bridges.removeAll { $0.name != name }
                 guard !bridges.isEmpty else {
-                    Terminal.complain(
-                        "No bridge \(Terminal.plain(name)) runs. “notifyctl bridges” lists those that do.")
-                    throw ExitCode.nothing
+                    throw Complaint(.nothing, "No bridge \(name) runs. “notifyctl bridges” lists those that do.")
                 }
             }
             if deadLetters { return try await listLetters(of: bridges, query) }
@@ -95,11 +93,12 @@ struct ListedDevice {
     var isBehind: Bool { entries.flag("behind") }
     /// Its clock less the one here.
     var clockOffset: Duration { .microseconds(entries.number("clock-offset") as Int64) }
+    /// Whether that is more than a message takes.
+    var hasWrongClock: Bool { !(.seconds(-5)...Duration.seconds(5)).contains(clockOffset) }
     var json: JSON {
         [
             "device": device, "name": name, "online": isOnline, "seen": seen, "behind": isBehind,
-            "clock-offset-microseconds": JSON.microseconds(clockOffset),
-            "round-trip-microseconds": entries.time("round-trip").map(JSON.microseconds),
+            "clock-offset-microseconds": clockOffset, "round-trip-microseconds": entries.time("round-trip"),
             "attended": entries.number("attended") as UInt32,
         ]
     }
@@ -122,9 +121,7 @@ struct ListedDevice {
         let attended: UInt32 = entries.number("attended")
         var facts = entries.time("round-trip").map { ["round trip \($0.displayText)"] } ?? []
         if isBehind { facts.append("events are missing") }
-        if clockOffset > LinkCheck.clockTolerance || clockOffset < .zero - LinkCheck.clockTolerance {
-            facts.append("its clock is \(clockOffset.distanceText)")
-        }
+        if hasWrongClock { facts.append("its clock is \(clockOffset.distanceText)") }
         if attended > 0 { facts.append(attended.counting("topic") + " on screen") }
         return cells(at: now, isConnected: isConnected, facts)
     }
@@ -161,11 +158,14 @@ struct BridgeInfo {
         (properties["Problems"]?.elements ?? []).compactMap { $0.texts(atLeast: 2) }.map { ($0[0], $0[1]) }
     }
 
+    /// The names of the bridges on the bus.
+    static func names(_ query: BusQuery) async -> [String] {
+        await query.names().filter { $0.hasPrefix(prefix) }.map { String($0.dropFirst(prefix.count)) }.sorted()
+    }
+
     /// The bridges on the bus, by name. One that does not answer within two seconds has no state.
     static func all(_ query: BusQuery) async -> [BridgeInfo] {
-        let names = await query.names().filter { $0.hasPrefix(prefix) }.sorted().map {
-            String($0.dropFirst(prefix.count))
-        }
+        let names = await names(query)
         return await concurrently(names, atOnce: names.count) {
             BridgeInfo(name: $0, await query.properties(.bridge($0)))
         }
@@ -186,8 +186,7 @@ struct BridgeInfo {
     var json: JSON {
         [
             "name": name, "state": state, "detail": detail, "since": state == nil ? nil : since, "backlog": backlog,
-            "dead-letters": deadLetters,
-            "round-trip-microseconds": properties.time("RoundTrip").map(JSON.microseconds),
+            "dead-letters": deadLetters, "round-trip-microseconds": properties.time("RoundTrip"),
             "peers": peers.map {
                 JSON.object($0.entries.members(["device": "", "name": "", "online": false, "seen": 0, "behind": 0]))
             },

@@ -35,14 +35,14 @@ struct DesktopCommand: BusCommand {
     @Option(
         help: "With --learn, how long its text stays on disk; 0: its program is left alone. (default: 24h)",
         transform: DurationArgument.parse(keeps, in: .seconds(1)))
-    var keep: DurationArgument?
+    var keep: Duration?
 
     @Flag(help: "With --learn, other devices get it too.") var share = false
 
     @Option(
         parsing: .unconditional, help: "With --learn, how long to wait for the notification. (default: 1m)",
         transform: DurationArgument.parse(Learning.times, in: .milliseconds(1)))
-    var timeout: DurationArgument?
+    var timeout: Duration?
 
     @OptionGroup var common: CommonOptions
 
@@ -58,14 +58,10 @@ struct DesktopCommand: BusCommand {
 
     func run() async throws {
         try Learning.requirePattern(topic)
-        try await bus.withQuery { query in
-            do {
-                let info = try await DesktopInfo.ask(query)
-                if learn { return try await learn(info, query) }
-                output.write(info.json, text: info.text)
-            } catch let error as NotifyError {
-                throw Self.reported(error)
-            }
+        try await bus.withQuery(of: "notifyd-desktop", .desktop) { query in
+            let info = try await DesktopInfo.ask(query)
+            if learn { return try await learn(info, query) }
+            output.write(info.json, text: info.text)
         }
     }
 
@@ -76,29 +72,17 @@ struct DesktopCommand: BusCommand {
         }
         _ = try file.read()
         StandardStreams.complain("Have the program show a notification.")
-        let sighting = try await DesktopInfo.next(query, within: timeout?.duration ?? Learning.usualTime)
+        let sighting = try await DesktopInfo.next(query, within: timeout ?? Learning.usualTime)
         let notice = sighting.notice
-        let rule = try LearnedRule(for: sighting, topic: topic, keep: keep?.duration, isShared: share)
+        let rule = try LearnedRule(for: sighting, topic: topic, keep: keep, isShared: share)
         try file.add(
             rule, for: "notification", fit: { $0.decision(for: notice).rule },
             flaw: {
                 $0.decision(for: notice).rule == nil
-                    ? "A rule for this notification would not fit it: “\(Terminal.plain(notice.title))”." : nil
+                    ? "A rule for this notification would not fit it: “\(notice.title)”." : nil
             })
         _ = try await query.ask(.desktop, "Reload")
         Learning.announce(rule, in: info.configuration, output)
-    }
-
-    private static func reported(_ error: NotifyError) -> any Error {
-        switch (error.code, error.name) {
-        case (.refused, "\(Remote.desktop.interface).Error.TimedOut"?):
-            Terminal.complain(Terminal.plain(error.message) + ".")
-            return ExitCode.nothing
-        case (.notReachable, _?):
-            Terminal.complain("notifyd-desktop does not run. Start it: systemctl --user enable --now notifyd-desktop")
-            return ExitCode.notReachable
-        default: return error
-        }
     }
 }
 

@@ -28,11 +28,11 @@ struct LinkCommand: BusCommand {
     func run() async throws {
         try await bus.withQuery { query in
             let info: LinkInfo
-            do throws(NotifyError) {
+            do {
                 info = try await LinkInfo.ask(query)
-            } catch {
+            } catch let error as Complaint {
                 // What is wrong with its configuration may be why it is away.
-                if error.name == NotifyError.linkIsAway { try LinkFiles(nil).check() }
+                if error.code != .nothing { _ = try LinkFiles(nil).settings?.get() }
                 throw error
             }
             let bridge = BridgeInfo(name: LinkInfo.bridge, await query.properties(.bridge(LinkInfo.bridge)))
@@ -120,13 +120,13 @@ struct LinkTestCommand: BusCommand {
     @Option(
         parsing: .unconditional, help: "How long to wait for the answers. (default: 10s)",
         transform: DurationArgument.parse(times, in: .milliseconds(1)))
-    var timeout: DurationArgument?
+    var timeout: Duration?
 
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try await bus.withQuery { query in
-            let limit = timeout?.duration ?? .seconds(10)
+            let limit = timeout ?? .seconds(10)
             let reply = try await query.askLink("Test", [.milliseconds(limit)], within: limit + .seconds(5))
             let answers = (reply.first?.elements ?? []).compactMap(\.entries)
             let devices = answers.map { answer -> JSON in
@@ -184,7 +184,7 @@ struct LinkInfo {
         var json: JSON {
             .object(
                 entries.members(["line": "", "state": "", "detail": "", "sealed": false, "backlog": 0])
-                    + JSON.members(["round-trip-microseconds": entries.time("round-trip").map(JSON.microseconds)])
+                    + JSON.members(["round-trip-microseconds": entries.time("round-trip")])
                     + entries.members(["unopened": 0, "forged": 0, "crowded": false])
                     + JSON.members(["devices": devices.map(\.json)]))
         }
@@ -226,7 +226,7 @@ struct LinkInfo {
     }
 
     /// - Throws: what is wrong if notifyd-mqtt does not run or does not answer.
-    static func ask(_ query: BusQuery) async throws(NotifyError) -> LinkInfo {
+    static func ask(_ query: BusQuery) async throws -> LinkInfo {
         let answer = try await query.askLink("List")
         return LinkInfo(answer.first?.entries ?? [:], (answer.dropFirst().first?.elements ?? []).compactMap(\.entries))
     }
@@ -236,16 +236,11 @@ struct LinkInfo {
         if let device = devices.first(where: { $0.device == text }) { return device }
         let named = devices.filter { $0.name == text }
         if named.count > 1 {
-            Terminal.complain(
-                "Several devices are called \(Terminal.plain(text)): \(named.map(\.device).joined(separator: ", ")). "
-                    + "Name one by its id.")
-            throw ExitCode.badData
+            let ids = named.map(\.device).joined(separator: ", ")
+            throw Complaint(.badData, "Several devices are called \(text): \(ids). Name one by its id.")
         }
-        guard let device = named.first else {
-            Terminal.complain("The link has no device \(Terminal.plain(text)). “notifyctl link” lists them.")
-            throw ExitCode.nothing
-        }
-        return device
+        if let device = named.first { return device }
+        throw Complaint(.nothing, "The link has no device \(text). “notifyctl link” lists them.")
     }
 
     func json(_ bridge: BridgeInfo) -> JSON {
@@ -267,39 +262,27 @@ extension BusQuery {
     /// - Parameter limit: how long the method may take.
     func askLink(
         _ member: String, _ arguments: [Value] = [], within limit: Duration = BusQuery.timeout
-    ) async throws(NotifyError) -> [Value] {
+    ) async throws -> [Value] {
         do throws(NotifyError) {
             return try await ask(.link, member, arguments, within: limit)
         } catch {
-            throw error.ofLink
-        }
-    }
-}
-
-extension NotifyError {
-    /// The name of an error whose message is complete.
-    static let linkIsAway = "org.notifyd.notifyctl.LinkIsAway"
-
-    /// The error in terms of notifyd-mqtt: the usual advice is about notifyd.
-    fileprivate var ofLink: NotifyError {
-        switch code {
-        case .notReachable where name != nil:
-            NotifyError(
-                .notReachable,
-                "notifyd-mqtt does not run, which links devices. If this device has no link: “notifyctl link init”, or "
-                    + "“notifyctl link join”. If it has one: systemctl --user enable --now notifyd-mqtt",
-                name: Self.linkIsAway)
-        case .timedOut:
-            NotifyError(
-                .timedOut, "notifyd-mqtt does not answer. Restart it: systemctl --user restart notifyd-mqtt",
-                name: Self.hangs)
-        case .refused where name == Self.unknownMethod:
-            NotifyError(
-                .refused,
-                "The running notifyd-mqtt is older than this notifyctl. Start the new one: systemctl "
-                    + "--user restart notifyd-mqtt",
-                name: Self.linkIsAway)
-        default: self
+            // In terms of notifyd-mqtt: the usual advice is about notifyd.
+            switch error.code {
+            case .notReachable where error.name != nil:
+                throw Complaint(
+                    .notReachable,
+                    "notifyd-mqtt does not run, which links devices. If this device has no link: “notifyctl link "
+                        + "init”, or “notifyctl link join”. If it has one: systemctl --user enable --now notifyd-mqtt")
+            case .timedOut:
+                throw Complaint(
+                    .nothing, "notifyd-mqtt does not answer. Restart it: systemctl --user restart notifyd-mqtt")
+            case .refused where error.name == NotifyError.unknownMethod:
+                throw Complaint(
+                    .refused,
+                    "The running notifyd-mqtt is older than this notifyctl. Start the new one: systemctl "
+                        + "--user restart notifyd-mqtt")
+            default: throw error
+            }
         }
     }
 }

@@ -17,24 +17,17 @@ struct LinkFiles {
 
     // MARK: Reading
 
-    /// - Returns: `nil` if there is no configuration.
-    private func readIfThere() throws -> LinkSettings? {
-        do throws(ConfigurationError) {
-            guard let text = try ConfigurationText.read(configuration) else { return nil }
-            return try LinkSettings.parse(text, file: configuration)
-        } catch { throw error.printed }
+    /// What the configuration says, or its mistakes; `nil` if there is none.
+    var settings: Result<LinkSettings, ConfigurationError>? {
+        ConfigurationText.parsed(configuration, LinkSettings.parse)
     }
 
-    /// Prints the mistakes in the configuration. A configuration that does not exist is not a mistake.
-    func check() throws { _ = try readIfThere() }
-
     func read() throws -> LinkSettings {
-        if let settings = try readIfThere() { return settings }
-        Terminal.complain(
+        if let settings = try settings?.get() { return settings }
+        throw Complaint(
+            .badConfiguration,
             "There is no link: \(configuration) does not exist. “notifyctl link init” makes one, and "
-                + "“notifyctl link join” joins one."
-        )
-        throw ExitCode.badConfiguration
+                + "“notifyctl link join” joins one.")
     }
 
     // MARK: Writing
@@ -43,10 +36,7 @@ struct LinkFiles {
     private static func quoted(_ text: String) -> String { JSON.string(text).text() }
 
     /// A file that is to be made.
-    private struct Draft {
-        let path: String
-        let text: String
-    }
+    private typealias Draft = (path: String, text: String)
 
     /// The certificates of authorities, beside the configuration.
     private static let authoritiesFile = "mqtt.authorities.pem"
@@ -67,37 +57,35 @@ struct LinkFiles {
         var drafts: [Draft] = []
         if let authorities {
             lines.append("authorities = \(Self.quoted(Self.authoritiesFile))")
-            drafts.append(Draft(path: folder + "/" + Self.authoritiesFile, text: authorities))
+            drafts.append((folder + "/" + Self.authoritiesFile, authorities))
         }
         if let password = invitation.password {
             lines.append(#"password = { file = "mqtt.password" }"#)
-            drafts.append(Draft(path: folder + "/mqtt.password", text: password))
+            drafts.append((folder + "/mqtt.password", password))
         }
         if let key = invitation.key {
             lines.append(#"key = { file = "link.key" }"#)
-            drafts.append(Draft(path: folder + "/link.key", text: Base64.encode(key)))
+            drafts.append((folder + "/link.key", Base64.encode(key)))
         }
+        let text = lines.joined(separator: "\n")
         // Last: without it there is no link.
-        drafts.append(Draft(path: configuration, text: lines.joined(separator: "\n")))
+        drafts.append((configuration, text))
         do throws(ConfigurationError) {
-            _ = try LinkSettings.parse(drafts[drafts.count - 1].text, file: configuration)
+            _ = try LinkSettings.parse(text, file: configuration)
         } catch {
-            for mistake in error.mistakes {
-                // What stands in the file is an option here.
-                Terminal.complain(mistake.reason.replacing("insecure = true", with: "--insecure"))
-            }
-            throw ExitCode.badData
+            // What stands in the file is an option here.
+            let reasons = error.mistakes.map { $0.reason.replacing("insecure = true", with: "--insecure") }
+            throw Complaint(.badData, lines: reasons)
         }
         guard access(configuration, F_OK) != 0 else {
-            Terminal.complain(
+            throw Complaint(
+                .refused,
                 "This device is linked already: \(configuration) exists, and nothing was changed. “notifyctl link” "
-                    + "shows the link that there is; to begin another, end it with “notifyctl link leave” first."
-            )
-            throw ExitCode.refused
+                    + "shows the link that there is; to begin another, end it with “notifyctl link leave” first.")
         }
         for draft in drafts where access(draft.path, F_OK) == 0 {
-            Terminal.complain("\(draft.path) exists already; nothing was changed. Move the file away, and try again.")
-            throw ExitCode.refused
+            throw Complaint(
+                .refused, "\(draft.path) exists already; nothing was changed. Move the file away, and try again.")
         }
         return try make(drafts)
     }
@@ -112,8 +100,7 @@ struct LinkFiles {
                 made.append(draft.path)
             } catch {
                 for path in made { unlink(path) }
-                Terminal.complain("\(draft.path) cannot be written: \(error).")
-                throw ExitCode.refused
+                throw Complaint(.refused, "\(draft.path) cannot be written: \(error).")
             }
         }
         return made
@@ -144,12 +131,10 @@ struct LinkFiles {
         }
         let old = configuration + ".old"
         guard rename(configuration, old) == 0 else {
-            Terminal.complain("\(Terminal.plain(configuration)) stays: \(String(cString: strerror(errno))).")
-            throw ExitCode.refused
+            throw Complaint(.refused, "\(configuration) stays: \(String(cString: strerror(errno))).")
         }
         return (deleted, old)
     }
-
 }
 
 extension LinkSettings {
@@ -185,13 +170,12 @@ struct LinkLeaveCommand: BusCommand {
         try await bus.withQuery { query in
             _ = try await LinkInfo.ask(query)
             try confirm("Take this device out of the link of “\(Terminal.plain(settings.user))”")
-            do throws(NotifyError) {
+            do {
                 _ = try await query.askLink("Leave", [.boolean(silent)], within: .seconds(25))
-            } catch {
-                guard error.name?.hasSuffix(".NotConnected") == true else { throw error }
-                throw NotifyError(
-                    error.code, "\(error.message) If the broker does not come back: notifyctl link leave --silent",
-                    name: error.name)
+            } catch let error as NotifyError where error.name?.hasSuffix(".NotConnected") == true {
+                throw Complaint(
+                    .notReachable,
+                    "\(error.message) If the broker does not come back: notifyctl link leave --silent")
             }
         }
         let (deleted, renamed) = try location.files.retire(settings)
@@ -207,10 +191,7 @@ struct LinkLeaveCommand: BusCommand {
         guard StandardInput.isInteractive else {
             throw ValidationError("It asks before it leaves, and there is no terminal. With --yes it does not ask.")
         }
-        guard StandardInput.confirms(question) == true else {
-            Terminal.complain("Nothing was changed.")
-            throw ExitCode.nothing
-        }
+        guard StandardInput.confirms(question) == true else { throw Complaint(.nothing, "Nothing was changed.") }
     }
 }
 
@@ -252,44 +233,28 @@ struct LinkResetCommand: BusCommand {
         let environment = Self.environment(of: process)
         let daemon = UnitControl(name: "notifyd.service", query: query)
         let bridge = UnitControl(name: "notifyd-mqtt.service", query: query)
-        let hasManager = await query.owner(of: Remote.manager.name) != nil
-        let runsDaemon = hasManager ? await daemon.isRunning() : false
-        let runsBridge = hasManager ? await bridge.isRunning() : false
+        let (runsDaemon, runsBridge) = (await daemon.isRunning(), await bridge.isRunning())
         guard !isDaemonThere || runsDaemon, !isBridgeThere || runsBridge else {
             Terminal.complain("No service manager runs notifyd and notifyd-mqtt here. Do it by hand:")
             Terminal.print(
                 "1. End notifyd-mqtt and notifyd.\n2. notifyd --new-device\n3. Start notifyd and notifyd-mqtt again.")
             throw ExitCode.refused
         }
-        let result: Result<(code: CInt, lines: [String]), any Error>
+        var report: (code: CInt, lines: [String]) = (Self.journalInUse, [])
+        var failure: (any Error)?
         do {
             if runsBridge { try await bridge.stop() }
-            result = .success(try await renew(program, environment, after: runsDaemon ? daemon : nil))
-        } catch {
-            result = .failure(error)
-        }
+            for _ in 1...(runsDaemon ? Self.attempts : 1) where report.code == Self.journalInUse {
+                if runsDaemon { try await daemon.stop() }
+                report = try await Daemon.run(program, ["--new-device"], environment: environment)
+            }
+        } catch { failure = error }
         // Whatever has become of it, what ran before runs again.
         if runsDaemon { try await daemon.start() }
         if runsBridge { try await bridge.start() }
-        let report = try result.get()
-        guard report.code == 0, let device = report.lines.last else {
-            for line in report.lines { Terminal.complain(line) }
-            throw ExitCode.refused
-        }
+        if let failure { throw failure }
+        guard report.code == 0, let device = report.lines.last else { throw Complaint(.refused, lines: report.lines) }
         return device
-    }
-
-    /// - Parameter daemon: has to be stopped.
-    private func renew(
-        _ program: String, _ environment: [String: String], after daemon: UnitControl?
-    ) async throws -> (code: CInt, lines: [String]) {
-        var attempt = 1
-        while true {
-            try await daemon?.stop()
-            let report = try await Daemon.run(program, ["--new-device"], environment: environment)
-            guard report.code == Self.journalInUse, daemon != nil, attempt < Self.attempts else { return report }
-            attempt += 1
-        }
     }
 
     /// The journal is where the running notifyd has it.
@@ -315,28 +280,26 @@ struct UnitControl {
     /// Whether it runs, or is about to.
     func isRunning() async -> Bool { ["active", "activating", "reloading"].contains(await state()) }
 
-    func stop() async throws(NotifyError) {
+    func stop() async throws {
         _ = try await query.askManager("StopUnit", name, "replace")
         try await wait("stopped") { ["inactive", "failed", ""].contains($0) }
     }
 
-    func start() async throws(NotifyError) {
+    func start() async throws {
         // So that a failure is one of this start.
         _ = try? await query.askManager("ResetFailedUnit", name)
         _ = try await query.askManager("StartUnit", name, "replace")
         try await wait("started") { ["active", "failed"].contains($0) }
         guard await state() == "failed" else { return }
-        throw NotifyError(
-            .notReachable, "\(name) has failed. “notifyctl doctor” says why.", name: Activation.failure)
+        throw Complaint(.notReachable, "\(name) has failed. “notifyctl doctor” says why.")
     }
 
-    private func wait(_ what: String, _ isDone: (String) -> Bool) async throws(NotifyError) {
+    private func wait(_ what: String, _ isDone: (String) -> Bool) async throws {
         let deadline = ContinuousClock.now + Self.limit
         while !isDone(await state()) {
             guard ContinuousClock.now < deadline else {
-                throw NotifyError(
-                    .timedOut, "\(name) has not \(what) within 25 s. See: systemctl --user status \(name)",
-                    name: NotifyError.hangs)
+                throw Complaint(
+                    .nothing, "\(name) has not \(what) within 25 s. See: systemctl --user status \(name)")
             }
             try? await Task.sleep(for: Self.pollInterval)
         }

@@ -90,7 +90,7 @@ struct LinkJoinCommand: AsyncParsableCommand {
     func run() async throws {
         if file == nil, StandardInput.isInteractive { Terminal.complain("Paste the invitation, and press Return.") }
         let line = try file.map { try SecretText.read($0) } ?? StandardInput.line(upTo: Invitation.longestLine)
-        try device.take(Invitation.read(line), next: "notifyctl link")
+        try device.take(Invitation(line: line), next: "notifyctl link")
     }
 }
 
@@ -121,14 +121,11 @@ struct LinkPairCommand: AsyncParsableCommand {
         let password = try secret(settings.password, passwordFile, option: "--password-file")
         let keyText = try secret(settings.lines[0].keys.first, keyFile, option: "--key-file")
         let key = try keyText.map { text in
-            guard let key = LinkKey.parse(text) else {
-                Terminal.complain(
-                    "The key of the link is not \(LinkKey.count) bytes in Base64. “notifyctl link "
-                        + "init” makes one that is."
-                )
-                throw ExitCode.badConfiguration
-            }
-            return key
+            if let key = LinkKey.parse(text) { return key }
+            throw Complaint(
+                .badConfiguration,
+                "The key of the link is not \(LinkKey.count) bytes in Base64. “notifyctl link "
+                    + "init” makes one that is.")
         }
         let line = Invitation(server: settings.server, user: settings.user, password: password, key: key).line
         output.write(["invitation": line], text: line)
@@ -154,18 +151,26 @@ struct LinkPairCommand: AsyncParsableCommand {
         } catch {
             let advice =
                 credential.isOfUnit ? " Only the unit can read its credentials: give the file with \(option)." : ""
-            Terminal.complain("\(error).\(advice)")
-            throw ExitCode.badConfiguration
+            throw Complaint(.badConfiguration, "\(error).\(advice)")
         }
-        Terminal.complain("\(credential) is not text in UTF-8.")
-        throw ExitCode.badConfiguration
+        throw Complaint(.badConfiguration, "\(credential) is not text in UTF-8.")
     }
+
+    /// How long drawing may take.
+    private static let patience: Duration = .seconds(5)
 
     /// By qrencode(1), which is of libqrencode.
     private func drawCode(of line: String) async {
         do throws(ProcessError) {
-            let lines = try await QRCode.lines(of: line)
-            Terminal.write(lines.joined(separator: "\n") + "\n")
+            let input = try ChildProcess.file(with: line)
+            defer { close(input) }
+            let process = try ChildProcess(
+                "qrencode", ["-t", "UTF8", "-m", "2"], environment: ChildProcess.currentEnvironment,
+                capturing: [1, 2], input: input)
+            guard await process.waitForExit(within: Self.patience) == .code(0) else {
+                throw ProcessError("qrencode failed: \(await process.allLines(of: 2)?.first ?? "it said nothing").")
+            }
+            Terminal.print((await process.allLines(of: 1) ?? []).joined(separator: "\n"))
         } catch {
             Terminal.complain("There is no QR code, for which the program qrencode is needed: \(error.description)")
         }
@@ -186,23 +191,6 @@ struct Invitation: Equatable {
     /// The longest line that is read, in bytes.
     static let longestLine = 8192
 
-    init(server: LinkSettings.Server, user: String, password: String?, key: [UInt8]?) {
-        self.server = server
-        self.user = user
-        self.password = password
-        self.key = key
-    }
-
-    /// - Throws: the exit code, after the reason was printed.
-    static func read(_ line: String) throws -> Invitation {
-        do throws(InvitationError) {
-            return try Invitation(line: line)
-        } catch {
-            Terminal.complain(error.advice)
-            throw ExitCode.badData
-        }
-    }
-
     var line: String {
         let members = JSON.present([
             "v": Self.version, "server": server.description, "user": user, "password": password,
@@ -210,62 +198,35 @@ struct Invitation: Equatable {
         ])
         return Self.scheme + Base64.encode(JSON.object(members).bytes)
     }
+}
 
+extension Invitation {
     /// Reads a line. White space around it, and line breaks inside it, are from copying.
-    init(line: String) throws(InvitationError) {
+    init(line: String) throws {
+        func flaw(_ text: String) -> Complaint { Complaint(.badData, text) }
         let text = String(line.unicodeScalars.filter { !$0.properties.isWhitespace })
         guard text.hasPrefix(Self.scheme) else {
-            throw InvitationError(
+            throw flaw(
                 "This is not an invitation. One begins with “\(Self.scheme)”, as “notifyctl link pair” prints it.")
         }
         guard let bytes = Base64.decode(String(text.dropFirst(Self.scheme.count))) else {
-            throw InvitationError("The invitation is not whole. Copy the line from its beginning to its end.")
+            throw flaw("The invitation is not whole. Copy the line from its beginning to its end.")
         }
         let json: JSON
         do throws(JSONError) { json = try JSONParser.parse(bytes) } catch {
-            throw InvitationError("The invitation is damaged: \(error). Copy the line again.")
+            throw flaw("The invitation is damaged: \(error). Copy the line again.")
         }
-        let version: Int? = json["v"]?.integer()
-        guard version == Self.version else {
-            throw InvitationError("The invitation is from a newer notifyctl. Install that version here too.")
+        guard json["v"]?.integer() == Self.version else {
+            throw flaw("The invitation is from a newer notifyctl. Install that version here too.")
         }
         guard let server = json["server"]?.string.flatMap(LinkSettings.Server.init), let user = json["user"]?.string,
             !user.isEmpty
-        else { throw InvitationError("The invitation names no broker or no user. Make a new one.") }
-        var key: [UInt8]?
-        if let text = json["key"] {
-            key = text.string.flatMap(Base64.decode)
-            guard key?.count == LinkKey.count else {
-                throw InvitationError("The key in the invitation has not \(LinkKey.count) bytes. Make a new one.")
-            }
+        else { throw flaw("The invitation names no broker or no user. Make a new one.") }
+        let key = json["key"].map { $0.string.flatMap(Base64.decode) ?? [] }
+        guard key == nil || key?.count == LinkKey.count else {
+            throw flaw("The key in the invitation has not \(LinkKey.count) bytes. Make a new one.")
         }
         self.init(server: server, user: user, password: json["password"]?.string, key: key)
-    }
-}
-
-/// What is wrong with a line, and what would be right.
-struct InvitationError: Error, Equatable {
-    let advice: String
-
-    init(_ advice: String) { self.advice = advice }
-}
-
-/// A QR code for a terminal.
-enum QRCode {
-    /// How long drawing may take.
-    private static let patience: Duration = .seconds(5)
-
-    /// The lines that show a text, drawn by qrencode(1).
-    static func lines(of text: String) async throws(ProcessError) -> [String] {
-        let input = try ChildProcess.file(with: text)
-        defer { close(input) }
-        let process = try ChildProcess(
-            "qrencode", ["-t", "UTF8", "-m", "2"], environment: ChildProcess.currentEnvironment, capturing: [1, 2],
-            input: input)
-        guard await process.waitForExit(within: patience) == .code(0) else {
-            throw ProcessError("qrencode failed: \(await process.allLines(of: 2)?.first ?? "it said nothing").")
-        }
-        return await process.allLines(of: 1) ?? []
     }
 }
 

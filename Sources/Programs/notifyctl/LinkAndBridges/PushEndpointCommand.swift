@@ -52,12 +52,14 @@ struct PushEndpointCreateCommand: BusCommand {
     func run() async throws {
         try TopicFilter.requireSlash(topic)
         try await bus.withQuery { query in
-            let answer = try await query.askPush(
-                "Create", [.string(name), .string(topic), .variants(["vapid": .string(vapid)])], within: .seconds(30))
-            let endpoint = PushEndpointInfo(answer.first?.entries ?? [:])
-            output.write(endpoint.json, text: endpoint.text)
+            let arguments: [Value] = [.string(name), .string(topic), .variants(["vapid": .string(vapid)])]
+            output.write(try await PushEndpointInfo.ask(query, "Create", arguments, within: .seconds(30)))
         }
     }
+}
+
+extension OutputOptions {
+    fileprivate func write(_ endpoint: PushEndpointInfo) { write(endpoint.json, text: endpoint.text) }
 }
 
 struct PushEndpointListCommand: BusCommand {
@@ -75,8 +77,7 @@ struct PushEndpointListCommand: BusCommand {
 
     func run() async throws {
         try await bus.withQuery { query in
-            let entries = try await query.askPush("List").first?.elements ?? []
-            let endpoints = entries.compactMap(\.entries).map(PushEndpointInfo.init)
+            let endpoints = try await PushEndpointInfo.all(query)
             let now = Timestamp.now
             output.write(
                 list: endpoints.map(\.json),
@@ -153,9 +154,7 @@ struct EndpointOptions: ParsableArguments {
     /// Calls a method that answers with the endpoint, and prints it.
     func show(answerOf member: String, within limit: Duration = BusQuery.timeout) async throws {
         try await bus.withQuery { query in
-            let answer = try await query.askPush(member, [.string(name)], within: limit)
-            let endpoint = PushEndpointInfo(answer.first?.entries ?? [:])
-            output.write(endpoint.json, text: endpoint.text)
+            output.write(try await PushEndpointInfo.ask(query, member, [.string(name)], within: limit))
         }
     }
 }
@@ -165,6 +164,17 @@ struct PushEndpointInfo {
     private let entries: [String: Value]
 
     init(_ entries: [String: Value]) { self.entries = entries }
+
+    static func all(_ query: BusQuery) async throws -> [PushEndpointInfo] {
+        (try await query.askPush("List").first?.elements ?? []).compactMap(\.entries).map(PushEndpointInfo.init)
+    }
+
+    /// Calls a method that answers with an endpoint.
+    static func ask(
+        _ query: BusQuery, _ member: String, _ arguments: [Value], within limit: Duration
+    ) async throws -> PushEndpointInfo {
+        PushEndpointInfo(try await query.askPush(member, arguments, within: limit).first?.entries ?? [:])
+    }
 
     var name: String { entries.text("name") }
     var topic: String { entries.text("topic") }
@@ -253,54 +263,34 @@ extension BusQuery {
             }
             return try await ask(.push, member, arguments, within: limit)
         } catch {
-            throw try error.ofPush(unit: await owner(of: Remote.push.name) == nil ? await pushUnit() : nil)
+            // In terms of notifyd-unifiedpush: the usual advice is about notifyd.
+            let unit = await owner(of: Remote.push.name) == nil ? pushUnit() : nil
+            let errors = "org.notifyd.Push1.Error."
+            switch (error.code, error.name) {
+            // A unit that ends again and again does not take its name in time: the start has timed out then.
+            case (.timedOut, _) where unit != nil && unit != "active", (.notReachable, _?):
+                throw Complaint(
+                    .notReachable,
+                    unit.map {
+                        "notifyd-unifiedpush is installed, and does not run: its unit is \($0). Why: systemctl --user "
+                            + "status notifyd-unifiedpush, and journalctl --user -u notifyd-unifiedpush -n 20"
+                    }
+                        ?? "notifyd-unifiedpush does not run, and the bus cannot start it. Is it installed? Its log: "
+                        + "journalctl --user -u notifyd-unifiedpush -n 20")
+            case (.timedOut, _):
+                throw Complaint(
+                    .nothing,
+                    "notifyd-unifiedpush does not answer. Restart it: systemctl --user restart notifyd-unifiedpush")
+            case (.refused, errors + "Unknown"), (.refused, errors + "Exists"): throw Complaint(.nothing, error.message)
+            default: throw error
+            }
         }
     }
 
     /// How its unit is, such as `failed`; `nil` if there is no such unit, or no service manager.
     private func pushUnit() async -> String? {
-        let unit = await unit(NotifyError.pushProgram + ".service")
+        let unit = await unit("notifyd-unifiedpush.service")
         guard unit["LoadState"]?.string != "not-found" else { return nil }
         return unit["LoadState"]?.string == "masked" ? "masked" : unit["ActiveState"]?.string
-    }
-}
-
-extension NotifyError {
-    fileprivate static let pushProgram = "notifyd-unifiedpush"
-
-    /// Whether the program is not there, and could not be started.
-    fileprivate var isAbsence: Bool {
-        guard let name else { return false }
-        return code == .notReachable || name == "org.freedesktop.DBus.Error.ServiceUnknown"
-            || ["org.freedesktop.DBus.Error.Spawn.", Self.serviceManager].contains { name.hasPrefix($0) }
-    }
-
-    /// The error in terms of notifyd-unifiedpush: the usual advice is about notifyd.
-    ///
-    /// - Parameter unit: how its unit is, if the program is not there.
-    fileprivate func ofPush(unit: String?) throws -> NotifyError {
-        let errors = "org.notifyd.Push1.Error."
-        switch (code, name) {
-        // A unit that ends again and again does not take its name in time: the start has timed out then.
-        case (.timedOut, _) where unit != nil && unit != "active", (_, _?) where isAbsence:
-            let text =
-                if let unit {
-                    "\(Self.pushProgram) is installed, and does not run: its unit is \(unit). Why: systemctl --user "
-                        + "status \(Self.pushProgram), and journalctl --user -u \(Self.pushProgram) -n 20"
-                } else {
-                    "\(Self.pushProgram) does not run, and the bus cannot start it. Is it installed? Its log: "
-                        + "journalctl --user -u \(Self.pushProgram) -n 20"
-                }
-            return NotifyError(.notReachable, text, name: Self.linkIsAway)
-        case (.timedOut, _):
-            return NotifyError(
-                .timedOut,
-                "notifyd-unifiedpush does not answer. Restart it: systemctl --user restart notifyd-unifiedpush",
-                name: Self.hangs)
-        case (.refused, errors + "Unknown"), (.refused, errors + "Exists"):
-            Terminal.complain(Terminal.plain(message))
-            throw ExitCode.nothing
-        default: return self
-        }
     }
 }

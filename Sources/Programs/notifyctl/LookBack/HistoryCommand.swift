@@ -196,7 +196,7 @@ extension HistoryReader {
     /// The origins of the events, which the history does not have.
     func origins(of records: [RecordedEvent]) async -> [EventID: Explanation] {
         let ids = records.map(\.event.id)
-        let found = await concurrently(ids) { [client] in try? await client.explain($0, autoStart: false) }
+        let found = await concurrently(ids) { [client] in try? await client.notStarting.explain($0) }
         return Dictionary(uniqueKeysWithValues: zip(ids, found)).compactMapValues(\.self)
     }
 }
@@ -264,23 +264,16 @@ struct ForgetCommand: BusCommand {
         // In the call, 0 means all. There is no event 1, but the call also removes from the files what retention has
         // deleted.
         let count = try await client.forget(topic, upTo: last.map { max($0, 1) } ?? 0)
-        if event == nil, before == nil { await forgetDeadLetters(topic) }
+        if event == nil, before == nil { try? await bus.withQuery { await forgetDeadLetters(topic, $0) } }
         output.write(["topic": topic, "count": count], text: "\(count)")
         if let id, count == 0 {
-            Terminal.complain("Event \(id) is undecided or a current value: it stays.")
-            throw ExitCode.nothing
+            throw Complaint(.nothing, "Event \(id) is undecided or a current value: it stays.")
         }
     }
 
     /// Deletes the dead letters of bridges at the topic. A bridge that does not answer is reported.
-    private func forgetDeadLetters(_ topic: String) async {
-        guard let address = bus.address ?? NotifyClient.sessionBusAddress,
-            let connection = try? await Connection.open(address)
-        else { return }
-        defer { connection.close() }
-        let query = BusQuery(connection: connection)
-        for name in await query.names() where name.hasPrefix(BridgeInfo.prefix) {
-            let bridge = String(name.dropFirst(BridgeInfo.prefix.count))
+    private func forgetDeadLetters(_ topic: String, _ query: BusQuery) async {
+        for bridge in await BridgeInfo.names(query) {
             do throws(NotifyError) {
                 _ = try await query.ask(.bridge(bridge), "Forget", [.string(topic)])
             } catch {
@@ -311,10 +304,10 @@ struct ForgetCommand: BusCommand {
             record.event.id >= id || record.outcome != nil && !kept.contains(record.event.id)
         }
         if let first = earlier.first?.event.id, first < id {
-            Terminal.complain(
-                "There are older events at or below \(Terminal.plain(topic)), such as \(first). To delete them too: "
-                    + "notifyctl forget \(Terminal.plain(topic)) --before \(id.rawValue + 1)")
-            throw ExitCode.nothing
+            throw Complaint(
+                .nothing,
+                "There are older events at or below \(topic), such as \(first). To delete them too: "
+                    + "notifyctl forget \(topic) --before \(id.rawValue + 1)")
         }
         return (topic, id)
     }

@@ -120,7 +120,11 @@ struct InboxCommand: BusCommand {
 
 extension InboxEntry {
     /// As an event, for the same lines as those of `history`.
-    private var event: Event { Event(id: id, topic: topic, title: text.title, body: text.body, published: published) }
+    private var event: Event {
+        var event = Event(id: id, topic: topic)
+        (event.title, event.body, event.published) = (text.title, text.body, published)
+        return event
+    }
 
     func cells(at now: Int64) -> [Cell] { event.cells(time: { $0.text(seenAt: now) }, outcome: outcome.cell) }
 

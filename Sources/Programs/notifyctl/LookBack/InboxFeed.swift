@@ -49,20 +49,10 @@ final class InboxFeed: Sendable {
     ///
     /// - Throws: `closed`, and errors of the subscription.
     func run() async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [client, topic] in
-                try await listen(to: client.events, at: topic, onMiss: self.refresh) { (_: Event) in self.refresh() }
-            }
-            group.addTask { [client, topic] in
-                try await listen(to: client.outcomes, at: topic, onMiss: self.refresh) { (outcome: Outcome) in
-                    if self.update({ $0.list.receive(outcome) }) { self.refresh() }
-                }
-            }
-            group.addTask { [orders, address] in await orders.ringForDaemon(on: address) }
-            group.addTask { await self.read() }
-            group.addTask { [orders] in await orders.ring(every: Self.period) }
-            // The first error ends all of them.
-            while try await group.next() != nil {}
+        try await orders.ring(for: client, at: topic, on: address, every: Self.period, onNews: refresh) { outcome in
+            if self.update({ $0.list.receive(outcome) }) { self.refresh() }
+        } while: {
+            await self.read()
         }
     }
 
@@ -90,7 +80,8 @@ final class InboxFeed: Sendable {
             defer { flag = false }
             return flag
         }
-        let total = try await client.unread(topic, autoStart: false)
+        let client = client.notStarting
+        let total = try await client.unread(topic)
         // An older daemon does not have this property.
         let quiet = (try? await client.quiet()) ?? []
         let (wanted, isNeeded) = screen.withLock { screen in
@@ -104,12 +95,36 @@ final class InboxFeed: Sendable {
         var hasMore = true
         while hasMore, found.count < wanted {
             let page = try await client.inbox(
-                topic, before: found.last?.id, limit: min(Self.pageSize, wanted - found.count), autoStart: false)
+                topic, before: found.last?.id, limit: min(Self.pageSize, wanted - found.count))
             hasMore = !page.isEmpty
             found += page
         }
         if total == found.count { hasMore = false }
         screen.withLock { $0.list.take(found, hasMore: hasMore, total: max(total, found.count)) }
+    }
+}
+
+extension Bell {
+    /// Rings with the daemon and with time, and tells what happens at a topic, until the task is cancelled.
+    ///
+    /// - Parameters:
+    ///   - onNews: called for an event, and when something may have been missed.
+    ///   - work: what is done meanwhile.
+    /// - Throws: `closed`, and errors of the subscriptions.
+    fileprivate func ring(
+        for client: NotifyClient, at topic: String, on address: String, every period: Duration,
+        onNews: @escaping @Sendable () -> Void, onOutcome: @escaping @Sendable (Outcome) -> Void,
+        while work: @escaping @Sendable () async -> Void
+    ) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { try await listen(to: client.events, at: topic, onMiss: onNews) { (_: Event) in onNews() } }
+            group.addTask { try await listen(to: client.outcomes, at: topic, onMiss: onNews, onOutcome) }
+            group.addTask { await self.ringForDaemon(on: address) }
+            group.addTask { await self.ring(every: period) }
+            group.addTask { await work() }
+            // The first error ends all of them.
+            while try await group.next() != nil {}
+        }
     }
 }
 
@@ -128,25 +143,19 @@ final class InboxFollower: Sendable {
     private let orders = Bell()
 
     init(_ client: NotifyClient, _ topic: String, address: String) {
-        (self.client, self.topic, self.address) = (client, topic, address)
+        (self.client, self.topic, self.address) = (client.notStarting, topic, address)
     }
 
     /// Until the task is cancelled.
     ///
     /// - Throws: `invalidArgument` if the topic is none, and other errors of a subscription.
     func run(_ report: @escaping @Sendable (InboxStatus) -> Void) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { [client, topic, orders] in
-                try await listen(to: client.events, at: topic, onMiss: orders.ring) { (_: Event) in orders.ring() }
-            }
-            group.addTask { [client, topic, orders] in
-                try await listen(to: client.outcomes, at: topic, onMiss: orders.ring) { (_: Outcome) in orders.ring() }
-            }
-            group.addTask { [orders, address] in await orders.ringForDaemon(on: address) }
-            group.addTask { [orders] in await orders.ring(every: Self.period) }
-            group.addTask { await self.reportChanges(report) }
-            // The first error ends all of them.
-            while try await group.next() != nil {}
+        try await orders.ring(
+            for: client, at: topic, on: address, every: Self.period, onNews: orders.ring
+        ) { [orders] _ in
+            orders.ring()
+        } while: {
+            await self.reportChanges(report)
         }
     }
 
@@ -181,8 +190,8 @@ final class InboxFollower: Sendable {
         guard let degradation = try? await client.degradation() else { return nil }
         var status = InboxStatus(isRunning: true, degradation: degradation)
         do {
-            let unread = try await client.unread(topic, autoStart: false)
-            status.newest = try await client.inbox(topic, limit: InboxStatus.named, autoStart: false)
+            let unread = try await client.unread(topic)
+            status.newest = try await client.inbox(topic, limit: InboxStatus.named)
             status.unread = max(unread, status.newest.count)
         } catch {
             // A journal that cannot be written may not be readable either.

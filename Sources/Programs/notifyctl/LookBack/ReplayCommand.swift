@@ -34,7 +34,7 @@ struct ReplayCommand: BusCommand {
     @Option(
         parsing: .unconditional, help: "The window to try; at most 1m. (default: 60ms, without --config)",
         transform: DurationArgument.parse(.zero ... .seconds(60)))
-    var window: DurationArgument?
+    var window: Duration?
     @Option(help: "The configuration file to try.", completion: .file(extensions: ["toml"])) var config: String?
     @Option(help: "The notifyd that reads it, instead of the one beside notifyctl or in $PATH.", completion: .file())
     var daemon: String?
@@ -65,7 +65,7 @@ struct ReplayCommand: BusCommand {
         }
         let report = try ReplayReport(
             explanations.map(ReplayEvent.init), routes: routes, present: present,
-            window: window?.duration ?? (config == nil ? .milliseconds(60) : nil))
+            window: window ?? (config == nil ? .milliseconds(60) : nil))
         output.write(report.json, text: report.text)
     }
 }
@@ -116,11 +116,9 @@ struct Latencies: Equatable, Sendable {
     var json: JSON { .object(members) }
 
     var members: [(String, JSON)] {
-        func time(_ duration: Duration?) -> JSON { duration.map { .microseconds($0) } ?? .null }
-        return [
-            ("claims", .integer(count)), ("p50", time(reached(by: 50))), ("p95", time(reached(by: 95))),
-            ("p99", time(reached(by: 99))), ("max", time(longest)),
-        ]
+        JSON.members([
+            "claims": count, "p50": reached(by: 50), "p95": reached(by: 95), "p99": reached(by: 99), "max": longest,
+        ])
     }
 
     /// For programs, the windows that would have sufficed, in milliseconds.

@@ -68,7 +68,7 @@ extension Explanation {
             "route": route, "key": key, "published": published, "window": JSON.milliseconds(window),
             "outcome": outcome?.rawValue ?? "", "reason": reason, "claims": claims.map(\.json), "accepted": accepted,
             "opened": opened, "deadline": deadline, "resolved": resolved, "snoozed": snoozed, "banner": banner,
-            "count": count, "lateness": lateness.map(JSON.microseconds), "delay": delay?.rawValue, "action": action,
+            "count": count, "lateness": lateness, "delay": delay?.rawValue, "action": action,
             "sender": sender, "source": source, "event-id": eventID, "collapse": collapse, "via": via, "device": device,
             "read": JSON.ifTrue(isRead), "replayed": JSON.ifTrue(isReplayed),
             "earlier-boot": JSON.ifTrue(isOfEarlierBoot),
@@ -79,7 +79,7 @@ extension Explanation {
 extension Explanation.Claim {
     fileprivate var json: JSON {
         JSON.object(present: [
-            "by": by, "after": after.map(JSON.microseconds) ?? JSON.null, "form": form, "verdict": verdict.rawValue,
+            "by": by, "after": after?.json ?? JSON.null, "form": form, "verdict": verdict.rawValue,
             "program": program,
         ])
     }

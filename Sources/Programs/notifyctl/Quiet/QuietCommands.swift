@@ -21,22 +21,22 @@ struct MuteCommand: BusCommand {
     @Argument(
         help: "How long, such as 10m or 2h, or until when, such as “until 9:00”; 0 ends the mute.",
         completion: .list(["10m", "1h", "8h", "1d", "0"]), transform: DurationArgument.parseEnd())
-    var duration: DurationArgument
+    var duration: Duration
 
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try TopicFilter.requireSlash(topic)
         let client = try await bus.connect()
-        let isEnd = duration.duration == .zero
+        let isEnd = duration == .zero
         if topic == "/", isEnd { try await refuseForDesktop(client) }
-        try await client.mute(topic, for: duration.duration)
+        try await client.mute(topic, for: duration)
         await complainIfNotStored(client)
         let rest = isEnd ? await remainder(client).concerning(topic) : []
         let exceptions = isEnd ? [] : await ConfiguredRoutes.breakingThrough(at: topic)
         output.write(
             quiet: rest, exceptions: exceptions,
-            ["topic": topic, "milliseconds": JSON.milliseconds(duration.duration)],
+            ["topic": topic, "milliseconds": JSON.milliseconds(duration)],
             text: rest.sentences(about: topic))
     }
 }
@@ -93,12 +93,12 @@ struct PauseCommand: BusCommand {
     @Argument(
         help: "How long, such as 10m or 2h, or until when, such as “until 9:00”. (default: until “resume”)",
         completion: .list(["10m", "1h", "8h", "1d"]), transform: DurationArgument.parseEnd())
-    var duration: DurationArgument?
+    var duration: Duration?
 
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
-        guard duration?.duration != .zero else {
+        guard duration != .zero else {
             throw ValidationError(
                 "A pause of 0 seconds has no meaning. Leave the length out for a pause without an end; "
                     + "“notifyctl resume” ends a pause.")
@@ -108,14 +108,14 @@ struct PauseCommand: BusCommand {
     func run() async throws {
         let client = try await bus.connect()
         if let duration {
-            try await client.pause(for: duration.duration)
+            try await client.pause(for: duration)
         } else {
             try await client.setPaused(true)
         }
         await complainIfNotStored(client)
         output.write(
             exceptions: await ConfiguredRoutes.breakingThrough(at: "/"),
-            ["paused": true, "milliseconds": duration.map { JSON.milliseconds($0.duration) }])
+            ["paused": true, "milliseconds": duration.map(JSON.milliseconds)])
     }
 }
 
@@ -280,7 +280,7 @@ struct SnoozeCommand: BusCommand {
         help: "How long, from 1m to 7d, or until when, such as “until 9:00”.",
         completion: .list(["10m", "1h", "8h", "1d"]),
         transform: DurationArgument.parseEnd(.seconds(60)...(.seconds(7 * 24 * 3600))))
-    var duration: DurationArgument
+    var duration: Duration
 
     @OptionGroup var common: CommonOptions
 
@@ -302,8 +302,7 @@ struct SnoozeCommand: BusCommand {
         case .topic(let topic):
             let shown = try await client.inbox(topic, limit: Self.events).filter { $0.outcome == .shown }
             guard !shown.isEmpty else {
-                Terminal.complain("No unread event at or below \(Terminal.plain(topic)) was shown.")
-                throw ExitCode.nothing
+                throw Complaint(.nothing, "No unread event at or below \(topic) was shown.")
             }
             var denial: NotifyError?
             for entry in shown {
@@ -320,7 +319,7 @@ struct SnoozeCommand: BusCommand {
     }
 
     private func snooze(_ id: EventID, _ client: NotifyClient) async throws {
-        try await client.snooze(id, for: duration.duration)
-        output.write(["id": id.rawValue, "milliseconds": JSON.milliseconds(duration.duration)], text: "\(id)")
+        try await client.snooze(id, for: duration)
+        output.write(["id": id.rawValue, "milliseconds": JSON.milliseconds(duration)], text: "\(id)")
     }
 }

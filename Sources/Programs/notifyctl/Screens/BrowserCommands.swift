@@ -42,7 +42,7 @@ struct BrowserCommand: ParsableCommand {
         lines += KnownBrowser.allCases.compactMap { $0.confinement(folders) }.map { "\($0.state). \($0.advice)" }
         if lines.isEmpty { lines = ["No browser has run here: notifyctl browser install firefox"] }
         var mistakes: [String] = []
-        if case .failure(let error) = TabRules.inForce(BaseDirectories().configuration) { mistakes = error.lines }
+        if case .failure(let error) = TabRules.inForce(ChildProcess.currentEnvironment) { mistakes = error.lines }
         lines += mistakes.map { "The rules have a mistake: \(Terminal.plain($0))" }
         output.write(
             [
@@ -77,12 +77,9 @@ struct BrowserInstallCommand: ParsableCommand {
         let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
         let chosen = browsers.isEmpty ? KnownBrowser.allCases.filter { $0.isUsed(folders) } : browsers
         guard !chosen.isEmpty else {
-            let confined = KnownBrowser.allCases.compactMap { $0.confinement(folders) }
-            for (state, advice) in confined { Terminal.complain("\(state). \(advice)") }
-            if confined.isEmpty {
-                Terminal.complain("No browser has run here yet. Name one: notifyctl browser install firefox")
-            }
-            throw ExitCode.nothing
+            let confined = KnownBrowser.allCases.compactMap { $0.confinement(folders) }.map { "\($0.state). \($0.advice)" }
+            let none = "No browser has run here yet. Name one: notifyctl browser install firefox"
+            throw Complaint(.nothing, lines: confined.isEmpty ? [none] : confined)
         }
         let manifest = HostManifest(host: try path())
         let files = try chosen.map { try write(manifest, for: $0, folders) }
@@ -101,8 +98,7 @@ struct BrowserInstallCommand: ParsableCommand {
         }
         let path = BaseDirectories.absolute(path: host)
         if access(path, X_OK) == 0 { return path }
-        Terminal.complain("\(Terminal.plain(host)) is not a program that can be started.")
-        throw ExitCode.notReachable
+        throw Complaint(.notReachable, "\(host) is not a program that can be started.")
     }
 
     /// - Returns: the path of the file.
@@ -142,9 +138,7 @@ struct BrowserUninstallCommand: ParsableCommand {
             // One of another extension is left alone.
             guard HostManifest(at: file, for: browser.family) != nil else { continue }
             guard unlink(file) == 0 else {
-                let reason = String(cString: strerror(errno))
-                Terminal.complain("\(Terminal.plain(file)) cannot be removed: \(reason).")
-                throw ExitCode.refused
+                throw Complaint(.refused, "\(file) cannot be removed: \(String(cString: strerror(errno))).")
             }
             // Other programs may have files there.
             rmdir(folder)

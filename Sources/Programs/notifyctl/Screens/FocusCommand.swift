@@ -37,7 +37,7 @@ struct FocusCommand: BusCommand {
     @Option(
         parsing: .unconditional, help: "With --learn, how long to wait for the window. (default: 1m)",
         transform: DurationArgument.parse(Learning.times, in: .milliseconds(1)))
-    var timeout: DurationArgument?
+    var timeout: Duration?
 
     @OptionGroup var common: CommonOptions
 
@@ -56,14 +56,10 @@ struct FocusCommand: BusCommand {
 
     func run() async throws {
         try Learning.requirePattern(topic)
-        try await bus.withQuery { query in
-            do {
-                let info = try await FocusInfo.ask(query)
-                guard learn, let topic else { return output.write(info.json, text: info.text) }
-                try await learn(topic, info, query)
-            } catch let error as NotifyError {
-                throw Self.reported(error)
-            }
+        try await bus.withQuery(of: "notifyd-focus", .focus) { query in
+            let info = try await FocusInfo.ask(query)
+            guard learn, let topic else { return output.write(info.json, text: info.text) }
+            try await learn(topic, info, query)
         }
     }
 
@@ -72,7 +68,7 @@ struct FocusCommand: BusCommand {
         let file = RuleFile(path: info.configuration, parse: WindowRules.parse)
         _ = try file.read()
         StandardStreams.complain("Focus the window that is to hold the screen of \(Terminal.plain(topic)).")
-        let window = try await FocusInfo.nextWindow(query, within: timeout?.duration ?? Learning.usualTime)
+        let window = try await FocusInfo.nextWindow(query, within: timeout ?? Learning.usualTime)
         let rule = try LearnedRule(for: window, topic: topic, state: state, withTitle: title)
         let sight = Window(id: 0, app: window.app, instance: window.instance, title: window.title)
         try file.add(
@@ -80,7 +76,7 @@ struct FocusCommand: BusCommand {
             flaw: {
                 $0.fit(sight)?.topic == nil
                     ? "A rule for this window would make no topic of its title, because what stands for the name in "
-                        + "braces cannot be part of a topic: “\(Terminal.plain(window.title))”."
+                        + "braces cannot be part of a topic: “\(window.title)”."
                     : nil
             })
         _ = try await query.ask(.focus, "Reload")
@@ -90,21 +86,6 @@ struct FocusCommand: BusCommand {
                     + "such a title.")
         }
         Learning.announce(rule, in: info.configuration, output)
-    }
-
-    private static func reported(_ error: NotifyError) -> any Error {
-        switch (error.code, error.name) {
-        case (.refused, "\(FocusInfo.name).Error.TimedOut"?), (.refused, "\(FocusInfo.name).Error.Sandboxed"?):
-            Terminal.complain(Terminal.plain(error.message) + ".")
-            return error.name?.hasSuffix("TimedOut") == true ? ExitCode.nothing : ExitCode.refused
-        case (.refused, "\(FocusInfo.name).Error.BadTitle"?):
-            Terminal.complain("\(Terminal.plain(error.message)): write the rule by hand, notifyd-focus.toml(5).")
-            return ExitCode.badData
-        case (.notReachable, _?):
-            Terminal.complain("notifyd-focus does not run. Start it: systemctl --user enable --now notifyd-focus")
-            return ExitCode.notReachable
-        default: return error
-        }
     }
 }
 

@@ -12,39 +12,30 @@ enum KnownBrowser: String, CaseIterable, ExpressibleByArgument {
         case mozilla, chromium
     }
 
-    var family: Family {
+    var family: Family { self == .firefox || self == .librewolf ? .mozilla : .chromium }
+
+    /// Its folder among a user's settings, its name as a Flatpak, and the folder for all users; `nil` if that is not
+    /// known.
+    private var places: (settings: String, flatpak: String, system: String?) {
         switch self {
-        case .firefox, .librewolf: .mozilla
-        case .chromium, .chrome, .brave, .edge, .vivaldi: .chromium
+        case .firefox: ("/.mozilla", "org.mozilla.firefox", "/usr/lib/mozilla")
+        case .librewolf: ("/.librewolf", "io.gitlab.librewolf-community", nil)
+        case .chromium: ("/chromium", "org.chromium.Chromium", "/etc/chromium")
+        case .chrome: ("/google-chrome", "com.google.Chrome", "/etc/opt/chrome")
+        case .brave: ("/BraveSoftware/Brave-Browser", "com.brave.Browser", nil)
+        case .edge: ("/microsoft-edge", "com.microsoft.Edge", "/etc/opt/edge")
+        case .vivaldi: ("/vivaldi", "com.vivaldi.Vivaldi", nil)
         }
     }
 
     /// The folder of its user's settings, which is there once it has run.
     func settings(_ folders: BrowserFolders) -> String {
-        switch self {
-        case .firefox: folders.home + "/.mozilla"
-        case .librewolf: folders.home + "/.librewolf"
-        case .chromium: folders.configuration + "/chromium"
-        case .chrome: folders.configuration + "/google-chrome"
-        case .brave: folders.configuration + "/BraveSoftware/Brave-Browser"
-        case .edge: folders.configuration + "/microsoft-edge"
-        case .vivaldi: folders.configuration + "/vivaldi"
-        }
+        (family == .mozilla ? folders.home : folders.configuration) + places.settings
     }
 
     /// The sandboxes in which it has run, such as “Snap”: it cannot start programs of the system from there.
     func sandboxes(_ folders: BrowserFolders) -> [String] {
-        let flatpak =
-            switch self {
-            case .firefox: "org.mozilla.firefox"
-            case .librewolf: "io.gitlab.librewolf-community"
-            case .chromium: "org.chromium.Chromium"
-            case .chrome: "com.google.Chrome"
-            case .brave: "com.brave.Browser"
-            case .edge: "com.microsoft.Edge"
-            case .vivaldi: "com.vivaldi.Vivaldi"
-            }
-        let paths = ["Flatpak": "/.var/app/\(flatpak)", "Snap": "/snap/\(rawValue)"]
+        let paths = ["Flatpak": "/.var/app/\(places.flatpak)", "Snap": "/snap/\(rawValue)"]
         return paths.filter { FileFacts.mode(of: folders.home + $0.value) != nil }.keys.sorted()
     }
 
@@ -70,15 +61,7 @@ enum KnownBrowser: String, CaseIterable, ExpressibleByArgument {
     }
 
     /// Where it looks for those of all users; `nil` if that is not known.
-    var systemFolder: String? {
-        switch self {
-        case .firefox: "/usr/lib/mozilla/native-messaging-hosts"
-        case .chromium: "/etc/chromium/native-messaging-hosts"
-        case .chrome: "/etc/opt/chrome/native-messaging-hosts"
-        case .edge: "/etc/opt/edge/native-messaging-hosts"
-        case .librewolf, .brave, .vivaldi: nil
-        }
-    }
+    var systemFolder: String? { places.system.map { $0 + "/native-messaging-hosts" } }
 }
 
 /// Where browsers keep a user's files.

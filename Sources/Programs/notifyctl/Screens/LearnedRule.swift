@@ -51,10 +51,10 @@ struct LearnedRule {
         if !app.isEmpty { lines.append("app = \(quoted(app))") }
         if let name = try topic.flatMap({ try TopicPattern($0).captureNames.first }) {
             guard let pattern = room(title, capturing: name) ?? pattern(title, capturing: name) else {
-                Terminal.complain(
+                throw Complaint(
+                    .badData,
                     "The title has neither a room such as #general nor a number for the {\(name)} of the topic: "
-                        + "“\(Terminal.plain(title))”. Write the rule by hand: \(page).")
-                throw ExitCode.badData
+                        + "“\(title)”. Write the rule by hand: \(page).")
             }
             lines.append("title = \(quoted(pattern))")
         } else if isExact || app.isEmpty {
@@ -185,13 +185,9 @@ struct RuleFile<Rules> {
     let parse: (_ text: String, _ file: String) throws(ConfigurationError) -> Rules
 
     /// Reads the file, and its rules.
-    ///
-    /// - Throws: the exit code, after its mistakes were printed.
-    func read() throws -> (text: String, rules: Rules) {
-        try printingMistakes { () throws(ConfigurationError) in
-            let text = try ConfigurationText.read(path) ?? ""
-            return (text, try parse(text, path))
-        }
+    func read() throws(ConfigurationError) -> (text: String, rules: Rules) {
+        let text = try ConfigurationText.read(path) ?? ""
+        return (text, try parse(text, path))
     }
 
     /// Adds a rule at the end.
@@ -200,27 +196,41 @@ struct RuleFile<Rules> {
     ///   - what: what the rule is for, such as a window.
     ///   - fit: the number of the rule that fits it already, from 1.
     ///   - flaw: why the new rules are of no use, if so.
-    /// - Throws: the exit code, after the reason was printed.
     func add(
         _ rule: LearnedRule, for what: String, fit: (inout Rules) -> Int?, flaw: (inout Rules) -> String?
     ) throws {
         var (old, rules) = try read()
         let text = old + (old.isEmpty ? "" : old.hasSuffix("\n") ? "\n" : "\n\n") + rule.text + "\n"
-        var newRules = try printingMistakes { () throws(ConfigurationError) in try parse(text, path) }
+        var newRules = try parse(text, path)
         if let fit = fit(&rules) {
-            Terminal.complain(
-                "Rule \(fit) in \(Terminal.plain(path)) fits this \(what) already, and the first that fits counts; "
+            throw Complaint(
+                .refused,
+                "Rule \(fit) in \(path) fits this \(what) already, and the first that fits counts; "
                     + "nothing was changed.")
-            throw ExitCode.refused
         }
-        if let flaw = flaw(&newRules) {
-            Terminal.complain("\(flaw) Nothing was changed.")
-            throw ExitCode.badData
-        }
+        if let flaw = flaw(&newRules) { throw Complaint(.badData, "\(flaw) Nothing was changed.") }
         try WholeFile.replace(path, with: Array(text.utf8))
     }
+}
 
-    private func printingMistakes<Result>(_ body: () throws(ConfigurationError) -> Result) throws -> Result {
-        do throws(ConfigurationError) { return try body() } catch { throw error.printed }
+extension BusOptions {
+    /// Connects to the bus, to ask a program that follows rules. What is wrong is told in its terms: the usual advice
+    /// is about notifyd.
+    func withQuery(of program: String, _ remote: Remote, _ body: (BusQuery) async throws -> Void) async throws {
+        let errors = remote.interface + ".Error."
+        do {
+            try await withQuery(body)
+        } catch let error as NotifyError {
+            switch (error.code, error.name) {
+            case (.refused, errors + "TimedOut"): throw Complaint(.nothing, error.message + ".")
+            case (.refused, errors + "Sandboxed"): throw Complaint(.refused, error.message + ".")
+            case (.refused, errors + "BadTitle"):
+                throw Complaint(.badData, "\(error.message): write the rule by hand, \(program).toml(5).")
+            case (.notReachable, _?):
+                throw Complaint(
+                    .notReachable, "\(program) does not run. Start it: systemctl --user enable --now \(program)")
+            default: throw error
+            }
+        }
     }
 }

@@ -33,7 +33,7 @@ struct ScreenCommand: BusCommand {
         parsing: .unconditional,
         help: "How long the screen stays open if notifyctl hangs or is stopped; whole seconds.",
         transform: DurationArgument.parse(in: .seconds(1)))
-    var lease: DurationArgument?
+    var lease: Duration?
     @Flag(help: "Do not claim existing events.") var noClear = false
 
     @OptionGroup var common: CommonOptions
@@ -54,7 +54,7 @@ struct ScreenCommand: BusCommand {
     private func open(_ client: NotifyClient) async throws(NotifyError) -> Screen {
         try await client.openScreen(
             topic, mode: Screen.Mode(rawValue: mode.rawValue), state: Screen.State(rawValue: state.rawValue),
-            lease: lease?.duration, clear: !noClear)
+            lease: lease, clear: !noClear)
     }
 
     // MARK: Without a command
@@ -70,10 +70,8 @@ struct ScreenCommand: BusCommand {
             // In mode auto there are none, and this waits for a signal.
             try await withOrderedOutput(BannerTexts(client)) { (event: Event, text) in
                 output.write(event, nil, text, in: listing)
-            } _: { questions in
-                for try await event in screen.questions {
-                    await questions.put(event, textOf: event.needsText ? event.id : nil)
-                }
+            } _: { put in
+                for try await event in screen.questions { await put(event, event.needsText ? event.id : nil) }
             }
             answers.cancel()
             await screen.close()

@@ -41,15 +41,15 @@ struct ClaimTopicCommand: BusCommand {
         parsing: .unconditional,
         help: "Go on claiming for this long, in whole milliseconds; at most 10s. (default: 0s)",
         transform: DurationArgument.parse(.zero ... .seconds(10), in: .milliseconds(1)))
-    var grace = DurationArgument(duration: .zero)
+    var grace = Duration.zero
 
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
         try TopicFilter.requireSlash(topic)
-        let count = try await bus.connect().claimTopic(topic, grace: grace.duration)
+        let count = try await bus.connect().claimTopic(topic, grace: grace)
         output.write(["topic": topic, "count": count], text: "\(count)")
-        if count == 0, grace.duration == .zero { throw ExitCode.nothing }
+        if count == 0, grace == .zero { throw ExitCode.nothing }
     }
 }
 

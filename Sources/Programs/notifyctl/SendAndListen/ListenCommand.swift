@@ -43,14 +43,14 @@ struct ListenCommand: BusCommand {
         transform: NumberArgument.parse(1 ... .max))
     var count: Int?
     @Option(parsing: .unconditional, help: "Stop after this long.", transform: DurationArgument.parse)
-    var timeout: DurationArgument?
+    var timeout: Duration?
     @Option(help: ArgumentHelp("Run a shell command for each event.", valueName: "command"), completion: .file())
     var exec: String?
     @Option(
         parsing: .unconditional,
         help: "How long a command may take, including its time in the queue; at most 10m. (default: 1m)",
         transform: DurationArgument.parse(.milliseconds(1) ... .seconds(600), in: .milliseconds(1)))
-    var within: DurationArgument?
+    var within: Duration?
     @Option(
         parsing: .unconditional,
         help: "Begin after the event with this id, or after “last”, and miss none; 0 begins with the oldest event.",
@@ -69,7 +69,7 @@ struct ListenCommand: BusCommand {
 
     private typealias Events = any AsyncSequence<Event, NotifyError> & Sendable
 
-    private var holdTime: Duration { within?.duration ?? .seconds(60) }
+    private var holdTime: Duration { within ?? .seconds(60) }
 
     func run() async throws {
         let client = try await bus.connect()
@@ -93,7 +93,7 @@ struct ListenCommand: BusCommand {
             }
         }
         defer { side.cancel() }
-        let (heard, isInterrupted) = try await TerminationSignals.run(within: timeout?.duration) {
+        let (heard, isInterrupted) = try await TerminationSignals.run(within: timeout) {
             try await read(events, client, listing)
         }
         // Without -n it ends at the timeout or on a signal.
@@ -105,11 +105,11 @@ struct ListenCommand: BusCommand {
         guard let exec else {
             return try await withOrderedOutput(texts) { (heard: (event: Event, answer: ClaimAnswer?), text) in
                 show(heard.event, heard.answer, text, in: listing)
-            } _: { output in
+            } _: { put in
                 try await forEach(events) { event in
                     let verdict = claim ? await claimed(event, client.claim) : nil
                     let answer = verdict.map { ClaimAnswer($0, isProvisional: false) }
-                    await output.put((event, answer), textOf: event.needsText ? event.id : nil)
+                    await put((event, answer), event.needsText ? event.id : nil)
                     return true
                 }
             }
@@ -288,7 +288,7 @@ struct WatchCommand: BusCommand {
         transform: NumberArgument.parse(1 ... .max))
     var count: Int?
     @Option(parsing: .unconditional, help: "Stop after this long.", transform: DurationArgument.parse)
-    var timeout: DurationArgument?
+    var timeout: Duration?
 
     @OptionGroup var common: CommonOptions
 
@@ -297,14 +297,14 @@ struct WatchCommand: BusCommand {
         let changes = try await client.watch(topic)
         if try await !client.isDaemonRunning() { Terminal.complain("notifyd is not running yet; waiting for it.") }
         let listing = Listing()
-        let (isComplete, isInterrupted) = try await TerminationSignals.run(within: timeout?.duration) {
+        let (isComplete, isInterrupted) = try await TerminationSignals.run(within: timeout) {
             try await withOrderedOutput(BannerTexts(client)) { (change: Change, text) in
                 output.write(change.json(text), text: listing.line(change.cells(text), elsewhere: change.line(text)))
-            } _: { lines in
+            } _: { put in
                 var seen = 0
                 for try await change in changes {
                     let isAsked = change.kind != .removed && change.value.needsText
-                    await lines.put(change, textOf: isAsked ? change.value.id : nil)
+                    await put(change, isAsked ? change.value.id : nil)
                     seen += 1
                     if seen == count { return true }
                 }

@@ -64,7 +64,7 @@ struct SendCommand: BusCommand {
     @Option(
         parsing: .unconditional, help: "How long to wait for the outcome. (default: 10s)",
         transform: DurationArgument.parse)
-    var timeout: DurationArgument?
+    var timeout: Duration?
 
     @Option(help: "Where the event comes from; with --event-id it identifies duplicates.") var source: String?
     @Option(help: "The id of the event there.") var eventID: String?
@@ -72,12 +72,12 @@ struct SendCommand: BusCommand {
     @Option(
         parsing: .unconditional, help: "The time to claim the event, in whole milliseconds; at most 1m.",
         transform: DurationArgument.parse(.zero ... .seconds(60), in: .milliseconds(1)))
-    var window: DurationArgument?
+    var window: Duration?
     @Option(
         parsing: .unconditional,
         help: "How long the event is worth showing, in whole seconds; at most 28d. With 0 it expires at once.",
         transform: DurationArgument.parse(.zero ... .seconds(28 * 86400), in: .seconds(1)))
-    var ttl: DurationArgument?
+    var ttl: Duration?
     @Option(help: "low, normal or critical.") var urgency: Urgency?
     @Flag(help: "Never a banner for this event.") var noBanner = false
     @Flag(help: "You show the banner: notifyd decides, and its outcome says when to show it or to take it down.")
@@ -128,7 +128,7 @@ struct SendCommand: BusCommand {
         return given.first { $0.1 }?.0 ?? appearance.firstGiven
     }
 
-    private var patience: Duration { timeout?.duration ?? .seconds(10) }
+    private var patience: Duration { timeout ?? .seconds(10) }
 
     func run() async throws {
         var request = try request()
@@ -155,10 +155,8 @@ struct SendCommand: BusCommand {
         }
         if output.json == .off { Terminal.print("\(id)") }
         guard var outcome = await waiting.outcome(of: id, within: patience) else {
-            Terminal.complain(
-                "There was no outcome of event \(id) within \(patience.shortText)."
-                    + (await state(of: id, client).map { " " + $0 } ?? ""))
-            throw ExitCode.nothing
+            let state = await state(of: id, client).map { " " + $0 } ?? ""
+            throw Complaint(.nothing, "There was no outcome of event \(id) within \(patience.shortText)." + state)
         }
         let claim = await claim(of: outcome, client)
         outcome.program = outcome.program ?? claim.program
@@ -186,7 +184,7 @@ struct SendCommand: BusCommand {
     private func state(of id: EventID, _ client: NotifyClient) async -> String? {
         let explanation: Explanation
         do throws(NotifyError) {
-            explanation = try await client.explain(id, autoStart: false)
+            explanation = try await client.notStarting.explain(id)
         } catch {
             return error.code == .notReachable ? "notifyd is not running." : nil
         }
@@ -199,7 +197,7 @@ struct SendCommand: BusCommand {
     private func claim(of outcome: Outcome, _ client: NotifyClient) async -> (confirmed: Duration?, program: String?) {
         let isConfirmed = outcome.form == "ClaimProvisionally"
         guard outcome.kind == .claimed, isConfirmed || outcome.program == nil,
-            let explanation = try? await client.explain(outcome.id, autoStart: false)
+            let explanation = try? await client.notStarting.explain(outcome.id)
         else { return (nil, nil) }
         let claims = explanation.claims.filter { $0.by == outcome.by }
         return (isConfirmed ? claims.last { $0.form == "Complete" }?.after : nil, claims.compactMap(\.program).last)
@@ -212,8 +210,8 @@ struct SendCommand: BusCommand {
         let urgencies: [Urgency: PublishOptions.Urgency] = [.low: .low, .normal: .normal, .critical: .critical]
         return PublishOptions(
             source: source, eventID: eventID, retain: retain ? true : nil, remove: remove ? true : nil,
-            timeToLive: ttl?.duration,
-            urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window?.duration,
+            timeToLive: ttl,
+            urgency: urgency.flatMap { urgencies[$0] }, banner: noBanner ? false : nil, window: window,
             collapse: collapse, ownBanner: ownBanner ? true : nil, appearance: appearance.options)
     }
 
@@ -329,7 +327,7 @@ struct AppearanceArguments: ParsableArguments {
         parsing: .unconditional,
         help: "How long the banner stays up, in whole milliseconds, at most 24h; 0 means until it is closed.",
         transform: DurationArgument.parse(.zero ... .seconds(86400), in: .milliseconds(1)))
-    var showFor: DurationArgument?
+    var showFor: Duration?
     @Flag(help: "The notification server keeps no record of the banner.") var transient = false
     @Flag(help: "The banner stays up when one of its buttons is pressed.") var resident = false
     @Option(
@@ -338,8 +336,8 @@ struct AppearanceArguments: ParsableArguments {
     var progress: Int?
     @Option(
         name: .customLong("action"), help: ArgumentHelp("A button, at most 8.", valueName: "key=label"),
-        transform: ButtonArgument.parse)
-    var actions: [ButtonArgument] = []
+        transform: BannerOptions.Button.parse)
+    var actions: [BannerOptions.Button] = []
 
     /// The first of these options that is given.
     var firstGiven: String? {
@@ -355,8 +353,8 @@ struct AppearanceArguments: ParsableArguments {
     var options: BannerOptions {
         BannerOptions(
             app: app, icon: icon.map(Self.iconPath), image: imagePath, category: category, sound: sound,
-            desktopEntry: desktopEntry, timeout: showFor?.duration, isTransient: transient ? true : nil,
-            isResident: resident ? true : nil, progress: progress, buttons: actions.map(\.button))
+            desktopEntry: desktopEntry, timeout: showFor, isTransient: transient ? true : nil,
+            isResident: resident ? true : nil, progress: progress, buttons: actions)
     }
 
     private var imagePath: String? { image.map(Self.path) }
@@ -379,19 +377,12 @@ struct AppearanceArguments: ParsableArguments {
     }
 }
 
-/// A button as an argument: `KEY=LABEL`.
-struct ButtonArgument {
-    let button: BannerOptions.Button
-
-    static func parse(_ text: String) throws -> ButtonArgument {
-        // By bytes: in a String “=” and a combining mark are one character.
-        guard let equals = text.utf8.firstIndex(of: UInt8(ascii: "=")), equals != text.startIndex,
-            text.utf8.index(after: equals) != text.endIndex
-        else {
+extension BannerOptions.Button {
+    /// A button as an argument: `KEY=LABEL`.
+    @Sendable fileprivate static func parse(_ text: String) throws -> BannerOptions.Button {
+        guard let (key, label) = text.cut(at: "="), !key.isEmpty, !label.isEmpty else {
             throw ValidationError("“\(text)” is not a button. Write KEY=LABEL, such as accept=Join.")
         }
-        return ButtonArgument(
-            button: BannerOptions.Button(
-                key: String(text[..<equals]), label: String(text[text.utf8.index(after: equals)...])))
+        return BannerOptions.Button(key: key, label: label)
     }
 }

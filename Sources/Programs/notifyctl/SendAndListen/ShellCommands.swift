@@ -87,20 +87,20 @@ struct ShellEndedCommand: AsyncParsableCommand {
         transform: NumberArgument.parse(0...255, "an exit status"))
     var status: Int
     @Option(parsing: .unconditional, help: "How long the command took, such as 95s.", transform: DurationArgument.parse)
-    var after: DurationArgument
+    var after: Duration
 
     @OptionGroup var bus: BusOptions
 
     func run() async throws {
         alarm(Self.patience)
         let input = Self.variable("NOTIFYD_SHELL_INPUT").flatMap { Int64($0) }.map { TerminalInput(lastRead: $0) }
-        guard input?.wasTaken(upTo: Int64(time(nil)), by: after.duration) != true else { return }
+        guard input?.wasTaken(upTo: Int64(time(nil)), by: after) != true else { return }
         let report = ShellReport(
-            command: Self.variable("NOTIFYD_SHELL_COMMAND") ?? "", status: status, duration: after.duration,
+            command: Self.variable("NOTIFYD_SHELL_COMMAND") ?? "", status: status, duration: after,
             ignored: Self.variable("NOTIFYD_SHELL_IGNORE") ?? InteractiveCommands.usual)
         guard let report else { return }
         var fields: Fields = [
-            "exit-code": .int64(Int64(status)), "duration": .int64(after.duration.components.seconds),
+            "exit-code": .int64(Int64(status)), "duration": .int64(after.components.seconds),
         ]
         if let directory = getcwd(nil, 0) {
             fields["directory"] = .string(ShellReport.sendable(String(cString: directory)))
@@ -199,14 +199,8 @@ enum ShellScript: String, CaseIterable, ExpressibleByArgument {
 
     /// Quoted if it has to be.
     func word(_ text: String) -> String {
-        let isPlain = text.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "-")...UInt8(ascii: "9"),
-                UInt8(ascii: "_"):
-                true
-            default: false
-            }
+        let isPlain = text.unicodeScalars.allSatisfy { scalar in
+            scalar.isASCII && (scalar.properties.isAlphabetic || ("-"..."9").contains(scalar) || scalar == "_")
         }
         return isPlain ? text : quoted(text)
     }

@@ -179,10 +179,7 @@ enum TerminalPane {
         return .tmux(server: server, pane: pane)
     }
 
-    private static var parentOfSession: UInt32? {
-        FileFacts.text(of: "/proc/\(getsid(0))/status")?.split(separator: "\n").first { $0.hasPrefix("PPid:") }
-            .flatMap { UInt32($0.dropFirst("PPid:".count).drop { $0 == "\t" || $0 == " " }) }
-    }
+    private static var parentOfSession: UInt32? { ProcessFacts.parent(of: "\(getsid(0))").flatMap { UInt32($0) } }
 
     /// The device of the terminal, such as `pts/3`. Standard output is a pipe here.
     static var terminal: String {
