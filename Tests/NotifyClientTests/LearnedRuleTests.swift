@@ -6,10 +6,10 @@ import Watching
 /// The rules that `notifyctl focus --learn` writes.
 struct LearnedRuleTests {
     private func title(_ title: String, _ topic: String = "/post/{id}") throws -> (line: String, topic: String?) {
-        let window = FocusInfo.FocusedWindow(app: "Firefox", instance: "", title: title, rule: nil, topic: nil)
+        let window = Window(id: 1, app: "Firefox", instance: "", title: title)
         let rule = try LearnedRule(for: window, topic: topic, state: nil, withTitle: false)
         var rules = try WindowRules.parse(rule.text, file: "focus.toml")
-        let fit = rules.fit(Window(id: 1, app: "Firefox", instance: "", title: title))
+        let fit = rules.fit(window)
         let line = rule.text.split(separator: "\n").first { $0.hasPrefix("title") }
         return (String(line ?? ""), fit?.topic.map { "\($0)" })
     }
@@ -30,7 +30,7 @@ struct LearnedRuleTests {
     }
 
     @Test func aRuleThatWasLearnedWithACounterFitsWithoutIt() throws {
-        let window = FocusInfo.FocusedWindow(app: "Firefox", instance: "", title: "(3) Post 27", rule: nil, topic: nil)
+        let window = Window(id: 1, app: "Firefox", instance: "", title: "(3) Post 27")
         let rule = try LearnedRule(for: window, topic: "/post/{id}", state: nil, withTitle: false)
         var rules = try WindowRules.parse(rule.text, file: "focus.toml")
         let fit = rules.fit(Window(id: 1, app: "Firefox", instance: "", title: "Post 28"))

@@ -9,22 +9,22 @@ import struct Routing.RouteTable
 /// The daemon's rules in virtual time, fed with what was recorded.
 struct ReplayTests {
     private func push(
-        _ id: UInt64, _ topic: String = "/post/27", at time: Int64, outcome: String = "claimed",
-        claimedAfter: Int64? = nil, isAnswer: Bool = true, window: Int64 = 100
-    ) -> ReplayEvent {
-        ReplayEvent(
-            id: id, topic: topic, route: "/post/{id}", key: topic, sender: ":1.1",
-            time: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(window), outcome: outcome,
+        _ id: UInt64, _ topic: String = "/post/27", at time: Int64, outcome: Outcome.Kind = .claimed,
+        claimedAfter: Int64? = nil, window: Int64 = 100
+    ) -> Explanation {
+        Explanation(
+            id: EventID(rawValue: id), topic: topic, route: "/post/{id}", key: topic,
+            published: 1_700_000_000_000_000 + time * 1000, window: .milliseconds(window), outcome: outcome,
             claims: claimedAfter.map {
-                [ReplayEvent.Claim(by: ":1.2", after: .milliseconds($0), isOfUse: true, isAnswer: isAnswer)]
-            } ?? []
-        )
+                [.init(by: ":1.2", after: .milliseconds($0), form: "Claim", verdict: .suppressed)]
+            } ?? [],
+            sender: ":1.1")
     }
 
     @Test func theRecordedWindowMakesWhatWasRecorded() throws {
         let result = try Simulation.run([
-            push(1, at: 0, claimedAfter: 80), push(2, "/post/28", at: 10, outcome: "shown"),
-            push(3, "/post/29", at: 20, outcome: "retracted", claimedAfter: 130),
+            push(1, at: 0, claimedAfter: 80), push(2, "/post/28", at: 10, outcome: .shown),
+            push(3, "/post/29", at: 20, outcome: .retracted, claimedAfter: 130),
         ])
         #expect(result == Simulation.Result(shown: [2, 3], claimed: [1], banners: 2))
     }
@@ -39,7 +39,7 @@ struct ReplayTests {
 
     @Test func aLongerWindowCatchesLateClaims() throws {
         let whatIf = try ReplayReport(
-            [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
+            [push(1, at: 0, outcome: .retracted, claimedAfter: 130), push(2, "/post/28", at: 0, outcome: .shown)],
             window: .milliseconds(150))
         #expect(whatIf.fewer.map(\.id) == [1])
         #expect(whatIf.more.isEmpty)
@@ -47,7 +47,7 @@ struct ReplayTests {
 
     @Test func eventsOfOneKeyKeepTheirWindowOpen() throws {
         let pushes = [
-            push(1, at: 0, outcome: "shown"), push(2, at: 90, outcome: "shown"), push(3, at: 180, outcome: "shown"),
+            push(1, at: 0, outcome: .shown), push(2, at: 90, outcome: .shown), push(3, at: 180, outcome: .shown),
         ]
         #expect(try Simulation.run(pushes).banners == 1)
         // The second comes when the banner of the first is up, and updates it.
@@ -62,7 +62,7 @@ struct ReplayTests {
             "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic",
         ])
         let whatIf = try ReplayReport(
-            [push(1, at: 0, outcome: "retracted", claimedAfter: 130), push(2, "/post/28", at: 0, outcome: "shown")],
+            [push(1, at: 0, outcome: .retracted, claimedAfter: 130), push(2, "/post/28", at: 0, outcome: .shown)],
             routes: routes, window: nil)
         #expect(whatIf.fewer.map(\.id) == [1, 2])
         #expect(throws: (any Error).self) { try ConfiguredRoutes.parse(["topic=/a"]) }
@@ -82,9 +82,9 @@ struct ReplayTests {
         #expect(whatIf.more.map(\.id) == [1])
         // One that joined a window late had less of it.
         var joined = push(3, "/post/29", at: 0, window: 60)
-        joined.hasJoined = true
+        joined.opened = joined.published - 2000
         #expect(try joined.publishersWindow(under: try routes(100_000)) == nil)
-        joined.hasJoined = false
+        joined.opened = nil
         #expect(try joined.publishersWindow(under: try routes(100_000)) == .milliseconds(60))
     }
 
@@ -94,7 +94,7 @@ struct ReplayTests {
                 + "\twait=anyone\tcoalesce=topic\tbreak_through=true",
             "banner=true\twindow=100000\tmax_window=500000\twait=anyone\tcoalesce=topic\tbreak_through=false",
         ])
-        let pushes = [push(1, at: 0, outcome: "muted"), push(2, "/chat/1", at: 0, outcome: "muted")]
+        let pushes = [push(1, at: 0, outcome: .muted), push(2, "/chat/1", at: 0, outcome: .muted)]
         let whatIf = try ReplayReport(pushes, routes: routes, window: nil)
         #expect(whatIf.more.map(\.id) == [1])
         #expect(whatIf.text.hasPrefix("1 events with a window: 0 claimed in time, 0 claimed later, 1 not claimed."))
@@ -102,7 +102,7 @@ struct ReplayTests {
     }
 
     @Test func whatNoWindowDecidedPlaysNoPart() throws {
-        #expect(try Simulation.run([push(1, at: 0, outcome: "silent"), push(2, at: 0, outcome: "muted")]).banners == 0)
+        #expect(try Simulation.run([push(1, at: 0, outcome: .silent), push(2, at: 0, outcome: .muted)]).banners == 0)
         #expect(try Simulation.run([]) == Simulation.Result())
     }
 
@@ -152,7 +152,7 @@ struct ReplayTests {
         #expect(cleared.answers.isEmpty)
         #expect(explanation([(form, 0, .suppressed)]).answers.map(\.after) == [.zero])
         let whatIf = try ReplayReport(
-            [ReplayEvent(cleared), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
+            [cleared, push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
         #expect(whatIf.latencies.window(catching: 99) == .milliseconds(30))
         #expect(whatIf.text.hasPrefix("2 events with a window: 1 claimed in time, 1 claimed later, 0 not claimed."))
     }
@@ -166,7 +166,7 @@ struct ReplayTests {
         patient.window = .seconds(30)
         #expect(patient.answers.map(\.after) == [.milliseconds(21_070)])
         let report = try ReplayReport(
-            [ReplayEvent(found), push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
+            [found, push(1, "/post/28", at: 0, claimedAfter: 30)], window: .milliseconds(60))
         #expect(report.latencies.count == 1)
         #expect(report.latencies.window(catching: 99) == .milliseconds(30))
         // It is still a claim.
@@ -179,7 +179,7 @@ struct ReplayTests {
         let released = explanation([("ClaimProvisionally", 5, .suppressed), ("Release", 60, .recorded)], .shown)
         #expect(released.answers.isEmpty)
         // Replayed, it is not a claim: the banner appears as it did.
-        let result = try Simulation.run([ReplayEvent(released)])
+        let result = try Simulation.run([released])
         #expect(result == Simulation.Result(shown: [7], claimed: [], banners: 1))
     }
 

@@ -7,6 +7,7 @@ internal import UserFiles
 public struct NotifyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of a failure. More kinds may come, so a `switch` over it needs a `default`.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// The kind in a word, such as `notReachable`.
         public let description: String
 
         /// There is no bus, or no notifyd on it. Trying again later may help.

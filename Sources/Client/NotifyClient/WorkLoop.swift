@@ -226,15 +226,10 @@ extension WorkLoop: TaskExecutor {
 
     /// Waits, until the task is cancelled at the longest. `Task.sleep` would begin libdispatch.
     package func sleep(for time: Duration) async {
-        let sleeper = Sleeper()
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                guard sleeper.begin(continuation) else { return }
-                sleeper.set(perform(after: time) { sleeper.end() })
-            }
-        } onCancel: {
-            sleeper.end()
-        }
+        let (end, ending) = AsyncStream.makeStream(of: Never.self)
+        let timer = perform(after: time) { ending.finish() }
+        for await _ in end {}
+        timer.cancel()
     }
 }
 
@@ -245,47 +240,5 @@ extension WorkLoop {
     package func pause(for time: Duration = .zero) async throws(CancellationError) {
         await sleep(for: time)
         if Task.isCancelled { throw CancellationError() }
-    }
-}
-
-/// A task that sleeps.
-private final class Sleeper: Sendable {
-    private struct State: Sendable {
-        var continuation: CheckedContinuation<Void, Never>?
-        var timer: WorkTimer?
-        var isOver = false
-    }
-
-    private let state = Locked(State())
-
-    /// - Returns: `false` if the task was cancelled already; then it goes on.
-    func begin(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
-        let isOver = state.withLock { state in
-            if !state.isOver { state.continuation = continuation }
-            return state.isOver
-        }
-        if isOver { continuation.resume() }
-        return !isOver
-    }
-
-    func set(_ timer: WorkTimer) {
-        let isOver = state.withLock { state in
-            state.timer = timer
-            return state.isOver
-        }
-        if isOver { timer.cancel() }
-    }
-
-    func end() {
-        let (continuation, timer) = state.withLock { state in
-            defer {
-                state.continuation = nil
-                state.timer = nil
-            }
-            state.isOver = true
-            return (state.continuation, state.timer)
-        }
-        timer?.cancel()
-        continuation?.resume()
     }
 }

@@ -20,10 +20,14 @@ struct ActivityTests {
     }
 
     private func health(published: UInt64, claimed: UInt64 = 0, banners: UInt64 = 0) -> Activity.Health {
-        Activity.Health(
-            version: "1.0", pending: 1,
-            statistics: [
-                "published": published, "claimed": claimed, "banner-calls": banners, "notification-server": 1,
+        let statistics: [Value: Value] = [
+            "published": .uint64(published), "claimed": .uint64(claimed), "banner-calls": .uint64(banners),
+            "notification-server": .uint64(1),
+        ]
+        return Activity.Health(
+            properties: [
+                "Version": "1.0", "Pending": .uint32(1),
+                "Statistics": .dictionary(statistics, keys: .string, values: .uint64),
             ],
             screens: [ListedScreen(id: 1, topic: "/run/r1/mate/영희", mode: .auto, state: .focused, owner: ":1.9")])
     }

@@ -23,12 +23,8 @@ struct Activity: Sendable {
     }
 
     struct Health: Sendable {
-        var version = ""
-        var isPaused = false
-        var quiet: [Quiet] = []
-        var degradation = ""
-        var pending = 0
-        var statistics: [String: UInt64] = [:]
+        /// Of the daemon.
+        let properties: [String: Value]
         var screens: [ListedScreen] = []
         /// The programs of screen owners, by unique name.
         var programs: [String: String] = [:]
@@ -101,7 +97,7 @@ struct Activity: Sendable {
     // MARK: Replies
 
     mutating func take(_ health: Health, at now: Duration) {
-        counts.note(health.statistics, at: now)
+        counts.note(health.properties.statistics, at: now)
         self.health = health
         isAsked = true
     }
@@ -190,22 +186,21 @@ extension Outcome {
 
 extension Activity {
     func json(at now: Duration) -> JSON {
-        var members: [(String, JSON)] = [("running", .boolean(health != nil))]
-        if let health {
-            members += [
-                ("version", .string(health.version)), ("paused", .boolean(health.isPaused)),
-                ("quiet", .array(health.quiet.map(\.json))), ("degraded", .string(health.degradation)),
-                ("pending", .integer(health.pending)),
-            ]
+        let state = health.map { health in
+            JSON.members([
+                "version": health.properties.text("Version"), "paused": health.properties.flag("Paused"),
+                "quiet": health.properties.quiet.map(\.json), "degraded": health.properties.text("Degraded"),
+                "pending": health.properties.number("Pending") as UInt32,
+            ])
         }
         return .object(
-            members + [
-                ("windows", .array(windows(at: now).map { $0.json(at: now) })),
-                ("screens", .array((health?.screens ?? []).map { $0.json(health?.programs ?? [:]) })),
-                ("outcomes", .array(decisions.map { $0.json(at: now) })),
-                ("rates", rates?.json ?? .null),
-                ("ClaimLatency", recentClaims.flatJSON),
-            ])
+            JSON.members(["running": health != nil]) + (state ?? [])
+                + JSON.members([
+                    "windows": windows(at: now).map { $0.json(at: now) },
+                    "screens": (health?.screens ?? []).map { $0.json(health?.programs ?? [:]) },
+                    "outcomes": decisions.map { $0.json(at: now) }, "rates": rates?.json,
+                    "ClaimLatency": recentClaims.flatJSON,
+                ]))
     }
 }
 
@@ -303,7 +298,7 @@ final class ActivityFeed: Sendable {
         var owners = owners.withLock { $0 }
         await owners.update(screens, client)
         self.owners.withLock { [owners] in $0 = owners }
-        let health = Activity.Health(properties, screens, owners.programs)
+        let health = Activity.Health(properties: properties, screens: screens, programs: owners.programs)
         let doubts = state.withLock { activity in
             activity.take(health, at: now)
             return activity.doubtful(at: now)
@@ -373,14 +368,5 @@ final class ActivityFeed: Sendable {
             }
             try? await Task.sleep(for: Self.period)
         }
-    }
-}
-
-extension Activity.Health {
-    init(_ properties: [String: Value], _ screens: [ListedScreen], _ programs: [String: String]) {
-        self.init(
-            version: properties.text("Version"), isPaused: properties.flag("Paused"), quiet: properties.quiet,
-            degradation: properties.text("Degraded"), pending: properties.number("Pending"),
-            statistics: properties.statistics, screens: screens, programs: programs)
     }
 }

@@ -20,19 +20,11 @@ struct LinkScene: PlayedScene {
     let topic: String
     let window: Duration
     /// What must have become of it on every device.
-    let wanted: [Outcome.Kind]
+    let wanted: Outcome.Kind
     var start = ContinuousClock.now
     var places: [Place]
     /// How long the absence of banners was checked, if there must be none.
     var watched: Duration?
-
-    init(_ title: String, topic: String, window: Duration, wanted: Outcome.Kind..., on names: [String]) {
-        self.title = title
-        self.topic = topic
-        self.window = window
-        self.wanted = wanted
-        places = names.map { Place(name: $0) }
-    }
 
     /// Whether a claim that must be in time was sent too late.
     var wasTooSlow: Bool { watched != nil && places.contains { ($0.claimed?.time ?? .zero) > window / 2 } }
@@ -47,8 +39,8 @@ struct LinkScene: PlayedScene {
                 if place.banner == nil { flaws.append("there was no banner on the \(place.name)") }
                 if place.takenDown == nil { flaws.append("the banner on the \(place.name) was not taken down") }
             }
-            if let kind = place.decided?.kind, !wanted.contains(kind) {
-                flaws.append("on the \(place.name) it is \(kind), not \(wanted[0])")
+            if let kind = place.decided?.kind, kind != wanted {
+                flaws.append("on the \(place.name) it is \(kind), not \(wanted)")
             }
             return flaws
         }
@@ -135,12 +127,6 @@ struct OutageScene: PlayedScene {
     var places: [Place]
     /// When the broker was there again.
     var returned = Duration.zero
-
-    init(_ title: String, topic: String, on names: [String]) {
-        self.title = title
-        self.topic = topic
-        places = names.map { Place(name: $0) }
-    }
 
     var flaws: [String] {
         places.flatMap { place in

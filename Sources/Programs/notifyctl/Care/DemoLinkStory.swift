@@ -7,7 +7,7 @@ struct LinkStory {
     let stage: LinkStage
     let window: Duration
 
-    private var names: [String] { stage.actors.map(\.name) }
+    private var places: [LinkScene.Place] { stage.actors.map { LinkScene.Place(name: $0.name) } }
 
     func scenes(_ show: (any PlayedScene) -> Void) async throws {
         var first = try await claimedInTime()
@@ -37,8 +37,8 @@ struct LinkStory {
     /// The laptop takes 30 ms to draw the news, then claims.
     private func claimedInTime() async throws -> LinkScene {
         var scene = LinkScene(
-            "Published on the desk, and on screen on the laptop: its claim silences all three", topic: "/post/27",
-            window: window, wanted: .claimed, on: names)
+            title: "Published on the desk, and on screen on the laptop: its claim silences all three",
+            topic: "/post/27", window: window, wanted: .claimed, places: places)
         let ids = try await publish("Mina commented", on: 0, in: &scene)
         let drawn = scene.start + (scene.places[1].heard ?? .zero) + .milliseconds(30)
         try await Task.sleep(until: drawn, tolerance: .zero, clock: .continuous)
@@ -59,8 +59,8 @@ struct LinkStory {
     /// Published on the laptop; the user opens it on the phone, 50 ms after the last banner came.
     private func claimedLate() async throws -> LinkScene {
         var scene = LinkScene(
-            "Published on the laptop, opened a moment too late on the phone: all three banners are taken down",
-            topic: "/post/28", window: window, wanted: .retracted, on: names)
+            title: "Published on the laptop, opened a moment too late on the phone: all three banners are taken down",
+            topic: "/post/28", window: window, wanted: .retracted, places: places)
         let ids = try await publish("Jan commented", on: 1, in: &scene)
         let banners = try await banners("Jan commented", in: &scene)
         let claim = ContinuousClock.now - scene.start
@@ -71,8 +71,8 @@ struct LinkStory {
 
     private func closedByTheUser() async throws -> LinkScene {
         var scene = LinkScene(
-            "Published on the phone, and its banner closed on the desk: it closes everywhere", topic: "/post/29",
-            window: window, wanted: .dismissed, on: names)
+            title: "Published on the phone, and its banner closed on the desk: it closes everywhere",
+            topic: "/post/29", window: window, wanted: .dismissed, places: places)
         let ids = try await publish("Mina replied", on: 2, in: &scene)
         let banners = try await banners("Mina replied", in: &scene)
         let closed = ContinuousClock.now - scene.start
@@ -114,8 +114,8 @@ struct LinkStory {
     /// Every device goes on by itself; afterwards all have everything.
     private func outage() async throws -> OutageScene {
         var scene = OutageScene(
-            "The broker is killed: each device goes on, and afterwards nothing is missing", topic: "/run/r1/log",
-            on: names)
+            title: "The broker is killed: each device goes on, and afterwards nothing is missing",
+            topic: "/run/r1/log", places: stage.actors.map { OutageScene.Place(name: $0.name) })
         await stage.broker.kill()
         let start = ContinuousClock.now
         var expected: Set<String> = []

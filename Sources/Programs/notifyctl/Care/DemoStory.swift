@@ -11,24 +11,20 @@ struct Story {
         // On a busy machine the screen itself may be too late: then the scene is repeated.
         for _ in 1...3 where first.wasTooSlow { first = try await postOnScreen() }
         show(first)
-        var nobody = Scene("Post 28 is on no screen: a banner appears", topic: "/post/28", window: window)
+        var nobody = Scene(title: "Post 28 is on no screen: a banner appears", topic: "/post/28", window: window)
         nobody.audience = "shows post 27, so it hears nothing of this"
         show(try await unclaimed(nobody, body: "Mina commented"))
-        show(
-            try await unclaimed(
-                Scene("A friend invites you to a run", topic: "/run/r1/invite", window: window),
-                fields: ["from": "Mina"]))
-        show(
-            try await unclaimed(
-                Scene("Your mate has finished", topic: "/run/r1/mate/영희/finished", window: window),
-                fields: ["distance": 5000]))
+        let invitation = Scene(title: "A friend invites you to a run", topic: "/run/r1/invite", window: window)
+        show(try await unclaimed(invitation, fields: ["from": "Mina"]))
+        let finish = Scene(title: "Your mate has finished", topic: "/run/r1/mate/영희/finished", window: window)
+        show(try await unclaimed(finish, fields: ["distance": 5000]))
         show(try await lateClaim())
     }
 
     /// Claimed in time: the screen takes 30 ms to draw the news, then claims.
     private func postOnScreen() async throws -> Scene {
         var scene = Scene(
-            "Post 27 is on screen: the screen claims, and no banner appears", topic: "/post/27", window: window)
+            title: "Post 27 is on screen: the screen claims, and no banner appears", topic: "/post/27", window: window)
         scene.start = .now
         let id = try await stage.publisher.publish("/post/27", body: "Mina commented")
         scene.acknowledged = .now - scene.start
@@ -62,11 +58,10 @@ struct Story {
 
     /// Claimed too late: the user opens the post 50 ms after the banner came.
     private func lateClaim() async throws -> Scene {
-        var scene = try await unclaimed(
-            Scene(
-                "You open post 29 a moment too late: its "
-                    + "banner is taken down again", topic: "/post/29", window: window),
-            body: "Mina commented")
+        let plan = Scene(
+            title: "You open post 29 a moment too late: its banner is taken down again", topic: "/post/29",
+            window: window)
+        var scene = try await unclaimed(plan, body: "Mina commented")
         guard let shown = scene.outcome?.outcome, let banner = shown.banner else { return scene }
         try await Task.sleep(for: .milliseconds(50), tolerance: .zero)
         let claim = ContinuousClock.now - scene.start
@@ -182,12 +177,6 @@ struct Scene: PlayedScene {
     var watched: Duration?
     /// The note for the screen if it claims nothing.
     var audience = "no screen shows it"
-
-    init(_ title: String, topic: String, window: Duration) {
-        self.title = title
-        self.topic = topic
-        self.window = window
-    }
 
     /// Whether a claim that must be in time was sent too late.
     var wasTooSlow: Bool { watched != nil && (claimed?.time ?? .zero) > window / 2 }

@@ -84,13 +84,9 @@ struct SetupCommand: AsyncParsableCommand {
     private func takeBack(_ setup: Setup) async throws {
         if purge { try await setup.requirePurge() }
         if purge, !yes {
-            guard StandardInput.isInteractive else {
-                throw ValidationError(
-                    "It asks before it deletes your events, and there is no terminal. With --yes it does not.")
-            }
-            guard StandardInput.confirms("Delete all events, the configuration and its secrets") == true else {
-                throw Complaint(.nothing, "Nothing was changed.")
-            }
+            try StandardInput.confirm(
+                "Delete all events, the configuration and its secrets",
+                otherwise: "It asks before it deletes your events, and there is no terminal. With --yes it does not.")
         }
         var failure: (any Error)?
         // What was written last goes first.

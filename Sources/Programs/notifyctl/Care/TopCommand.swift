@@ -155,26 +155,27 @@ struct Frame {
     // MARK: State of the daemon
 
     private var header: [Cell] {
-        guard let health = activity.health else {
+        guard let properties = activity.health?.properties else {
             return [
                 activity.isAsked ? Cell("notifyd is not running; waiting for it", .red) : Cell("asking notifyd", .dim)
             ]
         }
         let gap = Cell("   ")
+        let (statistics, quiet, degradation) = (properties.statistics, properties.quiet, properties.text("Degraded"))
         let server =
-            switch (health.statistics["notification-server"], health.statistics["notification-server-rests"]) {
+            switch (statistics["notification-server"], statistics["notification-server-rests"]) {
             case (0, _): Cell("no notification server", .red)
             case (_, 1): Cell("notification server rests", .red)
             default: Cell("notification server there")
             }
         let first =
-            Cell("notifyd \(health.version)", .bold) + gap
-            + (health.isPaused
-                ? Cell("banners \(health.quiet.pause?.words() ?? "paused")", .yellow)
-                : health.quiet.desktop == nil ? Cell("banners on") : Cell("the desktop's do not disturb", .yellow))
-            + gap + server + gap + Cell("\(health.pending) undecided")
-        let degraded = health.degradation.isEmpty ? [] : [Cell("degraded: " + health.degradation, .red)]
-        let mutes = health.quiet.mutes().map { [Cell("muted: " + $0, .yellow)] } ?? []
+            Cell("notifyd \(properties.text("Version"))", .bold) + gap
+            + (properties.flag("Paused")
+                ? Cell("banners \(quiet.pause?.words() ?? "paused")", .yellow)
+                : quiet.desktop == nil ? Cell("banners on") : Cell("the desktop's do not disturb", .yellow))
+            + gap + server + gap + Cell("\(properties.number("Pending") as UInt32) undecided")
+        let degraded = degradation.isEmpty ? [] : [Cell("degraded: " + degradation, .red)]
+        let mutes = quiet.mutes().map { [Cell("muted: " + $0, .yellow)] } ?? []
         return [first] + degraded + mutes + [rates, latency]
     }
 

@@ -117,51 +117,51 @@ struct UnitFailure: Equatable {
     /// What stood in the way of the unit's namespaces, if that can be told.
     var obstacle: NamespaceObstacle?
 
-    /// `EXIT_CREDENTIALS`
-    private static let credentialFailure = 243
     /// `EXIT_USER`, `EXIT_CAPABILITIES` and `EXIT_NAMESPACE`
     var isOfNamespaces: Bool { [217, 218, 226].contains(exitStatus) }
 
-    private var restart: String { "systemctl --user reset-failed \(unit); systemctl --user start \(unit)" }
-    private var log: String { "journalctl --user -u \(unit)" }
+    var state: String { words.state }
+    var advice: String { words.advice }
 
-    var state: String {
-        switch exitStatus {
-        case 78: "failed: its configuration is bad"
-        case 203: "failed with 203: its program is not there, or cannot be executed"
-        case Self.credentialFailure:
-            "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be read"
-        case _ where isOfNamespaces:
-            switch obstacle {
-            case .setting(let setting):
-                "failed with \(exitStatus): users get no user namespaces on this system (\(setting))"
-            case .mount(let path):
-                "failed with \(exitStatus): systemd cannot set up PrivateDevices= while \(path) is mounted"
-            case nil: "failed with \(exitStatus): systemd could not set up the unit's namespaces"
-            }
-        default: "failed (\(result), exit status \(exitStatus))"
-        }
-    }
-
-    var advice: String {
-        switch exitStatus {
-        case 78: return "Correct it: \(unit) --check-config says what is wrong. Then: \(restart)"
-        case 203: return "See ExecStart= in “systemctl --user cat \(unit)”. Then: \(restart)"
-        case Self.credentialFailure:
+    private var words: (state: String, advice: String) {
+        let restart = "Then: systemctl --user reset-failed \(unit); systemctl --user start \(unit)"
+        let log = "journalctl --user -u \(unit)"
+        switch (exitStatus, isOfNamespaces ? obstacle : nil) {
+        case (78, _):
+            return (
+                "failed: its configuration is bad", "Correct it: \(unit) --check-config says what is wrong. \(restart)"
+            )
+        case (203, _):
+            return (
+                "failed with 203: its program is not there, or cannot be executed",
+                "See ExecStart= in “systemctl --user cat \(unit)”. \(restart)"
+            )
+        // `EXIT_CREDENTIALS`
+        case (243, _):
             let unreadable = credentials.filter { $0.hasPrefix("/") && access($0, R_OK) != 0 }
             let files = (unreadable.isEmpty ? credentials : unreadable).joined(separator: ", ")
             let place = files.isEmpty ? "“systemctl --user cat \(unit)” names it" : "it is \(files)"
-            return "Write that file, readable for you: \(place). Then: \(restart)"
-        case _ where isOfNamespaces:
-            switch obstacle {
-            case .setting: return "Run \(unit) without them: \(Self.leaveNamespacesOut(of: unit))"
-            case .mount(let path): return "Unmount it, as root: umount \(path). Then: \(restart)"
-            case nil: break
-            }
-            return
+            return (
+                "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be read",
+                "Write that file, readable for you: \(place). \(restart)"
+            )
+        case (let status, .setting(let setting)?):
+            return (
+                "failed with \(status): users get no user namespaces on this system (\(setting))",
+                "Run \(unit) without them: \(Self.leaveNamespacesOut(of: unit))"
+            )
+        case (let status, .mount(let path)?):
+            return (
+                "failed with \(status): systemd cannot set up PrivateDevices= while \(path) is mounted",
+                "Unmount it, as root: umount \(path). \(restart)"
+            )
+        case (let status, nil) where isOfNamespaces:
+            return (
+                "failed with \(status): systemd could not set up the unit's namespaces",
                 "\(log) says what was in the way, such as a folder that is missing, or a system without user "
-                + "namespaces. To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
-        default: return "\(log) says why. Then: \(restart)"
+                    + "namespaces. To run it without namespaces: \(Self.leaveNamespacesOut(of: unit))"
+            )
+        default: return ("failed (\(result), exit status \(exitStatus))", "\(log) says why. \(restart)")
         }
     }
 
@@ -259,7 +259,9 @@ struct RouterCheck {
         let check = "notifyd"
         guard isRunning else {
             if unitHasFailed { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
-            if unitIsUnusable { return .problem(check, "not running, and the bus cannot start it", "See “unit” below.") }
+            if unitIsUnusable {
+                return .problem(check, "not running, and the bus cannot start it", "See “unit” below.")
+            }
             return isActivatable
                 ? .ok(check, "not running; the first call starts it")
                 : .problem(

@@ -1,6 +1,7 @@
 import Glibc
 import NotifyClient
 import NotifyText
+import UserFiles
 
 /// An interface of a program on the bus.
 struct Remote: Sendable {
@@ -179,21 +180,20 @@ struct Activation {
     /// - Parameter starting: if false, it only finds out why notifyd does not run.
     /// - Throws: if it is known why notifyd does not start. Otherwise the next call reports the error.
     func perform(starting: Bool) async throws {
-        let connection = try await Connection.open(address)
-        defer { connection.close() }
-        let query = BusQuery(connection: connection)
-        let (unit, _) = await UnitCheck.ask(query)
-        guard starting else {
-            if let error = await failure(of: unit) { throw error }
-            return
+        try await BusQuery.run(at: address) { query in
+            let (unit, _) = await UnitCheck.ask(query)
+            guard starting else {
+                if let error = await failure(of: unit) { throw error }
+                return
+            }
+            guard await query.activatable().contains(Router.name) else { return }
+            if unit.hasManager, ["loaded", "masked"].contains(unit.loadState) {
+                try await startUnit(query)
+            } else {
+                try await startService(query)
+            }
+            if let error = await query.badConfiguration() { throw error }
         }
-        guard await query.activatable().contains(Router.name) else { return }
-        if unit.hasManager, ["loaded", "masked"].contains(unit.loadState) {
-            try await startUnit(query)
-        } else {
-            try await startService(connection)
-        }
-        if let error = await query.badConfiguration() { throw error }
     }
 
     private func startUnit(_ query: BusQuery) async throws {
@@ -217,13 +217,14 @@ struct Activation {
         }
     }
 
-    private func startService(_ connection: Connection) async throws {
+    private func startService(_ query: BusQuery) async throws {
         do throws(NotifyError) {
-            _ = try await connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)]))
+            _ = try await query.connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)]))
         } catch {
             guard error.code == .refused || error.code == .notReachable else { throw error }
             throw Complaint(
-                .notReachable, "notifyd could not be started by the bus: \(error.message) “notifyctl doctor” says more.")
+                .notReachable, "notifyd could not be started by the bus: \(error.message) “notifyctl doctor” says more."
+            )
         }
     }
 
@@ -338,12 +339,9 @@ extension ProcessFacts {
 }
 
 enum FileFacts {
+    /// The beginning of a regular file.
     static func text(of path: String) -> String? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
-        var bytes = [UInt8](repeating: 0, count: 256 << 10)
-        let count = fread(&bytes, 1, bytes.count, file)
-        return ferror(file) == 0 ? String(decoding: bytes[..<count], as: UTF8.self) : nil
+        (try? FileKind.read(path, atMost: 256 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
     static func link(at path: String) -> String? {

@@ -10,14 +10,11 @@ enum Completion {
     private static let offeredIDs = 20
 
     /// Topics with events, values or screens, and the topics above them.
-    static let prefixes = CompletionKind.custom { _, _, _ in
-        offered(Topics(await known(heardTopics)).withAncestors)
-    }
+    static let prefixes = CompletionKind.custom { _, _, _ in await heardPrefixes() }
 
     /// The same for `focus`, which takes a topic with --learn alone.
     static let prefixesToLearn = CompletionKind.custom { words, _, _ in
-        guard words.contains("--learn") else { return [] }
-        return offered(Topics(await known(heardTopics)).withAncestors)
+        await words.contains("--learn") ? heardPrefixes() : []
     }
 
     /// The topics that are quiet now, as “quiet” lists them.
@@ -61,12 +58,13 @@ enum Completion {
 
     /// The same with topics.
     static let prefixesAndEvents = CompletionKind.custom { _, _, _ in
-        let topics = offered(Topics(await known(heardTopics)).withAncestors)
-        return topics + (await lastAndIDs().map(\.text))
+        await heardPrefixes() + lastAndIDs().map(\.text)
     }
 
     /// The words that a shell can take as they are.
     private static func offered(_ words: [String]) -> [String] { words.compactMap { Candidate($0)?.text } }
+
+    private static func heardPrefixes() async -> [String] { offered(Topics(await known(heardTopics)).withAncestors) }
 
     private static func lastAndIDs() async -> [Candidate] {
         [Candidate("last", "The newest event")].compactMap(\.self) + (await recentIDs())
@@ -88,24 +86,17 @@ enum Completion {
         _ ask: @escaping @Sendable (NotifyClient) async throws -> [Answer]
     ) async -> [Answer] {
         // Not a task group: it would wait for a bus that hangs.
-        let (answers, end) = AsyncStream.makeStream(of: [Answer].self)
+        let answers = Mailbox<[Answer]>()
         let asking = Task {
             do {
                 let client = try await NotifyClient()
-                end.yield(try await client.isDaemonRunning() ? try await ask(client) : [])
+                answers.put(try await client.isDaemonRunning() ? try await ask(client) : [])
             } catch {
-                end.yield([])
+                answers.put([])
             }
         }
-        let alarm = Task {
-            try await Task.sleep(for: patience)
-            end.yield([])
-        }
-        defer {
-            asking.cancel()
-            alarm.cancel()
-        }
-        return await answers.first { _ in true } ?? []
+        defer { asking.cancel() }
+        return await answers.next(within: patience) ?? []
     }
 }
 

@@ -31,10 +31,7 @@ extension Event {
 
     /// What was published.
     var content: [(String, JSON)] {
-        [
-            ("id", .integer(id.rawValue)), ("topic", .string(topic)), ("title", .string(title)),
-            ("body", .string(body)), ("fields", fields.json),
-        ]
+        JSON.members(["id": id, "topic": topic, "title": title, "body": body, "fields": fields])
     }
 
     /// - Parameters:
@@ -187,7 +184,7 @@ extension ListedScreen {
     func cells(_ programs: [String: String]) -> [Cell] {
         [
             .topic(topic), Cell(mode.rawValue), Cell(state.rawValue, state == .hidden ? .dim : .plain),
-            Cell(programs[owner].map { "\($0) (\(owner))" } ?? owner, .dim),
+            Cell(Claimant.text(owner, programs[owner]), .dim),
         ]
     }
 

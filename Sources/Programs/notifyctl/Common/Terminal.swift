@@ -1,9 +1,9 @@
+import ArgumentParser
 import Dispatch
 import Glibc
 import NotifyClient
 import NotifyText
 import StandardStreams
-import Synchronization
 
 /// Standard output and standard error, with colours on a terminal.
 enum Terminal {
@@ -112,6 +112,14 @@ enum StandardInput {
         }
     }
 
+    /// Asks before something is done that cannot be undone.
+    ///
+    /// - Throws: this advice if nobody can be asked, and if the answer is not yes.
+    static func confirm(_ question: String, otherwise advice: String) throws {
+        guard isInteractive else { throw ValidationError(advice) }
+        guard confirms(question) == true else { throw Complaint(.nothing, "Nothing was changed.") }
+    }
+
     /// Whether somebody types it.
     static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 }
 
@@ -141,21 +149,17 @@ final class TerminationSignals: @unchecked Sendable {
     private static let patience = DispatchTimeInterval.milliseconds(500)
 
     private let sources: [any DispatchSourceSignal]
-    private let flag: Flag
-
-    private final class Flag: Sendable {
-        let isRaised = Atomic(false)
-    }
+    private let flag: Locked<Bool>
 
     init(_ signals: [CInt] = [SIGINT, SIGTERM], _ action: @escaping @Sendable (_ number: CInt) -> Void) {
-        let flag = Flag()
+        let flag = Locked(false)
         self.flag = flag
         let registrations = DispatchGroup()
         sources = signals.map { number in
             signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
             source.setEventHandler {
-                flag.isRaised.store(true, ordering: .releasing)
+                flag.withLock { $0 = true }
                 if [SIGINT, SIGTERM, SIGHUP].contains(number) {
                     DispatchQueue.global().asyncAfter(deadline: .now() + Self.patience) {
                         StandardStreams.stopWaiting()
@@ -171,7 +175,7 @@ final class TerminationSignals: @unchecked Sendable {
         registrations.wait()
     }
 
-    var hasCome: Bool { flag.isRaised.load(ordering: .acquiring) }
+    var hasCome: Bool { flag.withLock(\.self) }
 }
 
 extension TerminationSignals {

@@ -169,7 +169,11 @@ struct LinkLeaveCommand: BusCommand {
         let settings = try location.files.read()
         try await bus.withQuery { query in
             _ = try await LinkInfo.ask(query)
-            try confirm("Take this device out of the link of “\(Terminal.plain(settings.user))”")
+            if !yes {
+                try StandardInput.confirm(
+                    "Take this device out of the link of “\(Terminal.plain(settings.user))”",
+                    otherwise: "It asks before it leaves, and there is no terminal. With --yes it does not ask.")
+            }
             do {
                 _ = try await query.askLink("Leave", [.boolean(silent)], within: .seconds(25))
             } catch let error as NotifyError where error.name?.hasSuffix(".NotConnected") == true {
@@ -186,13 +190,6 @@ struct LinkLeaveCommand: BusCommand {
             ]).joined(separator: "\n"))
     }
 
-    private func confirm(_ question: String) throws {
-        if yes { return }
-        guard StandardInput.isInteractive else {
-            throw ValidationError("It asks before it leaves, and there is no terminal. With --yes it does not ask.")
-        }
-        guard StandardInput.confirms(question) == true else { throw Complaint(.nothing, "Nothing was changed.") }
-    }
 }
 
 struct LinkResetCommand: BusCommand {

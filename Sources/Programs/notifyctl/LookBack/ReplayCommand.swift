@@ -64,27 +64,9 @@ struct ReplayCommand: BusCommand {
             present = await ConfiguredRoutes.present(with: daemon)
         }
         let report = try ReplayReport(
-            explanations.map(ReplayEvent.init), routes: routes, present: present,
+            explanations, routes: routes, present: present,
             window: window ?? (config == nil ? .milliseconds(60) : nil))
         output.write(report.json, text: report.text)
-    }
-}
-
-extension ReplayEvent {
-    init(_ explanation: Explanation) {
-        self.init(
-            id: explanation.id.rawValue, topic: explanation.topic, route: explanation.route, key: explanation.key,
-            sender: explanation.sender ?? "", time: explanation.start, window: explanation.window,
-            hasJoined: (explanation.opened ?? .max) < explanation.start - 1000,
-            outcome: explanation.outcome?.rawValue ?? "",
-            claims: explanation.effectiveClaims.compactMap { claim in
-                // A claim without a latency says nothing about a window.
-                claim.after.map { after in
-                    Claim(
-                        by: claim.by, after: after, isOfUse: explanation.isOfUse(claim),
-                        isAnswer: explanation.answers.contains(claim))
-                }
-            })
     }
 }
 
@@ -123,9 +105,7 @@ struct Latencies: Equatable, Sendable {
 
     /// For programs, the windows that would have sufficed, in milliseconds.
     var windows: [(String, JSON)] {
-        [95, 99].map { percent in
-            ("window-for-\(percent)", window(catching: percent).map { .milliseconds($0) } ?? .null)
-        }
+        [95, 99].map { ("window-for-\($0)", window(catching: $0).map(JSON.milliseconds) ?? .null) }
     }
 
     /// For people; `nil` if there are none.

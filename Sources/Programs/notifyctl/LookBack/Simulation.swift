@@ -1,9 +1,8 @@
 import ArgumentParser
+import NotifyClient
 import NotifyText
 import Routing
 import StandardStreams
-
-import struct NotifyClient.ProcessError
 
 /// Replays recorded events and claims with other windows, with the daemon's own rules in virtual time.
 ///
@@ -12,16 +11,16 @@ import struct NotifyClient.ProcessError
 struct Simulation {
     struct Result: Hashable, Sendable {
         /// Events that were shown, alone or together with others.
-        var shown: Set<UInt64> = []
+        var shown: Set<EventID> = []
         /// Events that were claimed before they were shown.
-        var claimed: Set<UInt64> = []
+        var claimed: Set<EventID> = []
         /// The number of banners; one that is updated in place counts once.
         var banners = 0
     }
 
     private enum Act {
-        case publish(ReplayEvent)
-        case claim(ReplayEvent, ReplayEvent.Claim)
+        case publish(Explanation)
+        case claim(EventID, by: String)
     }
 
     private let window: Duration?
@@ -29,10 +28,11 @@ struct Simulation {
     private let keepsWindows: Bool
     /// The routes under which the events were recorded; `nil`: unknown, so that no window is taken for a publisher's.
     private let present: RouteTable?
-    private var router: Router
+    private var router: Routing.Router
     private var result = Result()
-    private var ids: [UInt64: EventID] = [:]
-    private var recorded: [EventID: UInt64] = [:]
+    /// By the recorded ids.
+    private var ids: [EventID: EventID] = [:]
+    private var recorded: [EventID: EventID] = [:]
     private var timer: Instant?
     private var lastBanner: UInt32 = 0
     private var inbox: [Happening] = []
@@ -42,21 +42,21 @@ struct Simulation {
     ///   - present: the routes under which the events were recorded, if they are known.
     ///   - window: replaces all windows.
     static func run(
-        _ pushes: [ReplayEvent], routes: RouteTable? = nil, present: RouteTable? = nil, window: Duration? = nil
+        _ pushes: [Explanation], routes: RouteTable? = nil, present: RouteTable? = nil, window: Duration? = nil
     ) throws -> Result {
         let pushes = try pushes.filter { try $0.isAwaited(by: routes) }
         var simulation = Simulation(
             window: window, keepsWindows: routes == nil, present: present,
-            router: Router(
+            router: Routing.Router(
                 routes: try routes ?? Simulation.routes(of: pushes, window),
                 banners: BannerSettings(maximumPerSecond: 0), firstID: EventID(1)))
         return try simulation.play(pushes)
     }
 
-    private static func routes(of pushes: [ReplayEvent], _ window: Duration?) throws -> RouteTable {
-        var latest: [ByteString: ReplayEvent] = [:]
+    private static func routes(of pushes: [Explanation], _ window: Duration?) throws -> RouteTable {
+        var latest: [ByteString: Explanation] = [:]
         for push in pushes { latest[push.route.bytes] = push }
-        func route(_ push: ReplayEvent?, _ pattern: TopicPattern?) -> Route {
+        func route(_ push: Explanation?, _ pattern: TopicPattern?) -> Route {
             let coalescing: Route.Coalescing =
                 switch push {
                 case let push? where push.key.hasPrefix("route "): .route
@@ -74,14 +74,16 @@ struct Simulation {
         return table
     }
 
-    private mutating func play(_ pushes: [ReplayEvent]) throws -> Result {
-        guard let start = pushes.map(\.time).min() else { return result }
+    private mutating func play(_ pushes: [Explanation]) throws -> Result {
+        guard let start = pushes.map(\.start).min() else { return result }
         // At the same time an event comes before its claims; otherwise the order is that of publishing.
         var acts: [(time: Int64, rank: Int, act: Act)] = []
         for push in pushes {
-            acts.append((push.time - start, 0, .publish(push)))
-            for claim in push.claims {
-                acts.append((push.time - start + claim.after.microseconds, 1, .claim(push, claim)))
+            acts.append((push.start - start, 0, .publish(push)))
+            for claim in push.effectiveClaims {
+                // A claim without a latency says nothing about a window.
+                guard let after = claim.after else { continue }
+                acts.append((push.start - start + after.microseconds, 1, .claim(push.id, by: claim.by)))
             }
         }
         let order = acts.indices.sorted { (acts[$0].time, acts[$0].rank, $0) < (acts[$1].time, acts[$1].rank, $1) }
@@ -92,22 +94,22 @@ struct Simulation {
             fireTimers { $0 < now }
             switch acts[index].act {
             case .publish(let push): try publish(push, at: now)
-            case .claim(let push, let claim):
-                if let id = ids[push.id] { feed(.claimed(id, by: claim.by), at: now) }
+            case .claim(let id, let claimant):
+                if let id = ids[id] { feed(.claimed(id, by: claimant), at: now) }
             }
         }
         fireTimers { _ in true }
         return result
     }
 
-    private mutating func publish(_ push: ReplayEvent, at now: Instant) throws {
-        var options = PublishOptions()
+    private mutating func publish(_ push: Explanation, at now: Instant) throws {
+        var options = Routing.PublishOptions()
         options.window =
             if let window { window } else if keepsWindows { push.window } else {
                 try present.flatMap { try push.publishersWindow(under: $0) }
             }
         let publication = Publication(
-            topic: try Topic(push.topic), title: "", body: "", options: options, sender: push.sender)
+            topic: try Topic(push.topic), title: "", body: "", options: options, sender: push.sender ?? "")
         if case .success(.accepted(let id)) = feed(.published(publication), at: now) {
             ids[push.id] = id
             recorded[id] = push.id
@@ -164,38 +166,14 @@ struct Simulation {
     }
 }
 
-/// A recorded event and its claims, with the data that a replay needs.
-struct ReplayEvent: Hashable, Sendable {
-    struct Claim: Hashable, Sendable {
-        let by: String
-        /// From publishing to the claim.
-        let after: Duration
-        /// Whether the claim changed a banner or the outcome.
-        let isOfUse: Bool
-        /// Whether it answered the event, so that its latency says how long a window must be.
-        let isAnswer: Bool
-    }
-
-    let id: UInt64
-    let topic: String
-    let route: String
-    let key: String
-    let sender: String
-    /// Microseconds since the epoch.
-    let time: Int64
-    let window: Duration
-    /// Whether its window had been opened by an earlier event, so that `max_window` may have cut it short.
-    var hasJoined = false
-    /// Empty if undecided.
-    let outcome: String
-    let claims: [Claim]
-
+/// What a replay needs of a recorded event.
+extension Explanation {
     /// Whether the window affected the outcome.
-    var wasAwaited: Bool { ["claimed", "shown", "retracted", "dismissed"].contains(outcome) }
+    fileprivate var wasAwaited: Bool { [.claimed, .shown, .retracted, .dismissed].contains(outcome) }
 
     /// Whether the window affects the outcome with other routes: a muted event takes part if its route breaks through.
-    func isAwaited(by routes: RouteTable?) throws -> Bool {
-        guard outcome == "muted", let routes else { return wasAwaited }
+    fileprivate func isAwaited(by routes: RouteTable?) throws -> Bool {
+        guard outcome == .muted, let routes else { return wasAwaited }
         return routes.route(for: try Topic(topic)).breaksThrough
     }
 
@@ -205,20 +183,22 @@ struct ReplayEvent: Hashable, Sendable {
     /// - Parameter routes: the configuration under which it was recorded.
     func publishersWindow(under routes: RouteTable) throws -> Duration? {
         let ofRoute = routes.route(named: route, for: try Topic(topic)).window
+        // An earlier event had opened the window, so that `max_window` may have cut it short.
+        let hasJoined = (opened ?? .max) < start - 1000
         if window == .zero || window == ofRoute || hasJoined && window < ofRoute { return nil }
         return window
     }
 
     /// From publishing to the claim that counted.
-    var latency: Duration? { claims.filter(\.isOfUse).map(\.after).min() }
+    fileprivate var latency: Duration? { effectiveClaims.filter(isOfUse).compactMap(\.after).min() }
 
     /// The same for the claim that answered the event; `nil` if it was claimed only later, by a screen or by hand.
-    var answerLatency: Duration? { claims.filter { $0.isOfUse && $0.isAnswer }.map(\.after).min() }
+    fileprivate var answerLatency: Duration? { answers.compactMap(\.after).min() }
 }
 
 /// The differences that another window or configuration would have made.
 struct ReplayReport {
-    private let events: [ReplayEvent]
+    private let events: [Explanation]
     private let window: Duration?
     private let before: Simulation.Result
     private let after: Simulation.Result
@@ -228,7 +208,7 @@ struct ReplayReport {
     ///   - present: those under which the events were recorded; `nil`: unknown.
     ///   - window: for all events; `nil`: what publishers and routes say.
     init(
-        _ events: [ReplayEvent], routes: RouteTable? = nil, present: RouteTable? = nil, window: Duration?
+        _ events: [Explanation], routes: RouteTable? = nil, present: RouteTable? = nil, window: Duration?
     ) throws {
         self.events = try events.filter { try $0.isAwaited(by: routes) }
         self.window = window
@@ -237,19 +217,19 @@ struct ReplayReport {
     }
 
     /// Events that would have been shown and were not.
-    var more: [ReplayEvent] { events.filter { after.shown.contains($0.id) && !before.shown.contains($0.id) } }
+    var more: [Explanation] { events.filter { after.shown.contains($0.id) && !before.shown.contains($0.id) } }
     /// Events that were shown and would not have been.
-    var fewer: [ReplayEvent] { events.filter { before.shown.contains($0.id) && !after.shown.contains($0.id) } }
+    var fewer: [Explanation] { events.filter { before.shown.contains($0.id) && !after.shown.contains($0.id) } }
     var latencies: Latencies { Latencies(events.compactMap(\.answerLatency)) }
 
     /// How many events had the recorded outcome in a replay with the recorded windows.
-    private var agreeing: Int { awaited.count { before.claimed.contains($0.id) == ($0.outcome == "claimed") } }
+    private var agreeing: Int { awaited.count { before.claimed.contains($0.id) == ($0.outcome == .claimed) } }
     /// The events without those that were muted and would not be.
-    private var awaited: [ReplayEvent] { events.filter(\.wasAwaited) }
+    private var awaited: [Explanation] { events.filter(\.wasAwaited) }
 
     var text: String {
-        let inTime = events.count { $0.outcome == "claimed" }
-        let late = events.count { $0.outcome != "claimed" && $0.latency != nil }
+        let inTime = events.count { $0.outcome == .claimed }
+        let late = events.count { $0.outcome != .claimed && $0.latency != nil }
         var lines = [
             "\(events.count) events with a window: \(inTime) claimed in time, \(late) claimed later, "
                 + "\(events.count - inTime - late) not claimed.", "",
@@ -280,7 +260,7 @@ struct ReplayReport {
         "  " + name + "\(before)".padded(to: 27 - name.count) + "\(after)".padded(to: 11)
     }
 
-    private func list(_ title: String, _ events: [ReplayEvent]) -> [String] {
+    private func list(_ title: String, _ events: [Explanation]) -> [String] {
         if events.isEmpty { return [] }
         let lines = events.prefix(20).map { event in
             "  \(event.id)  \(Terminal.plain(event.topic))"
@@ -290,17 +270,15 @@ struct ReplayReport {
     }
 
     var json: JSON {
-        func ids(_ events: [ReplayEvent]) -> JSON { .array(events.map { .integer($0.id) }) }
         func counts(_ result: Simulation.Result) -> JSON {
             ["banners": result.banners, "shown": result.shown.count, "claimed": result.claimed.count]
         }
         return .object(
-            [
-                ("events", .integer(events.count)), ("window", window.map { .milliseconds($0) } ?? .null),
-                ("before", counts(before)),
-                ("after", counts(after)), ("more", ids(more)), ("fewer", ids(fewer)), ("latency", latencies.json),
-                ("agreeing", .integer(agreeing)),
-            ] + latencies.windows)
+            JSON.members([
+                "events": events.count, "window": window.map(JSON.milliseconds), "before": counts(before),
+                "after": counts(after), "more": more.map(\.id), "fewer": fewer.map(\.id), "latency": latencies.json,
+                "agreeing": agreeing,
+            ]) + latencies.windows)
     }
 }
 
@@ -354,17 +332,15 @@ enum ConfiguredRoutes {
         var fallback = Route(pattern: nil, window: .milliseconds(100))
         var routes: [Route] = []
         for line in lines {
-            var settings: [Substring: Substring] = [:]
-            for entry in line.split(separator: "\t") {
-                guard let sign = entry.firstIndex(of: "=") else { throw strange(line) }
-                settings[entry[..<sign]] = entry[entry.index(after: sign)...]
-            }
+            let settings = ProcessFacts.variables(line.split(separator: "\t").map(String.init))
             guard let window = settings["window"].flatMap({ Int64($0) }),
                 let longest = settings["max_window"].flatMap({ Int64($0) }),
-                let coalescing = settings["coalesce"].flatMap({ Route.Coalescing(rawValue: String($0)) })
-            else { throw strange(line) }
+                let coalescing = settings["coalesce"].flatMap(Route.Coalescing.init(rawValue:))
+            else {
+                throw ProcessError("notifyd printed a route that cannot be read: \(Terminal.plain(line))")
+            }
             let route = Route(
-                pattern: try settings["topic"].map { try TopicPattern(String($0), allowsBelow: true) },
+                pattern: try settings["topic"].map { try TopicPattern($0, allowsBelow: true) },
                 banner: settings["banner"] != "false",
                 window: .microseconds(window), maximumWindow: .microseconds(longest), coalescing: coalescing,
                 lifetime: Limits.maximumLifetime,
@@ -374,9 +350,5 @@ enum ConfiguredRoutes {
         var table = RouteTable(fallback: fallback)
         for route in routes { table.add(route) }
         return table
-    }
-
-    private static func strange(_ line: String) -> ProcessError {
-        ProcessError("notifyd printed a route that cannot be read: \(Terminal.plain(line))")
     }
 }

@@ -77,7 +77,9 @@ struct BrowserInstallCommand: ParsableCommand {
         let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
         let chosen = browsers.isEmpty ? KnownBrowser.allCases.filter { $0.isUsed(folders) } : browsers
         guard !chosen.isEmpty else {
-            let confined = KnownBrowser.allCases.compactMap { $0.confinement(folders) }.map { "\($0.state). \($0.advice)" }
+            let confined = KnownBrowser.allCases.compactMap { browser in
+                browser.confinement(folders).map { "\($0.state). \($0.advice)" }
+            }
             let none = "No browser has run here yet. Name one: notifyctl browser install firefox"
             throw Complaint(.nothing, lines: confined.isEmpty ? [none] : confined)
         }

@@ -70,11 +70,10 @@ struct FocusCommand: BusCommand {
         StandardStreams.complain("Focus the window that is to hold the screen of \(Terminal.plain(topic)).")
         let window = try await FocusInfo.nextWindow(query, within: timeout ?? Learning.usualTime)
         let rule = try LearnedRule(for: window, topic: topic, state: state, withTitle: title)
-        let sight = Window(id: 0, app: window.app, instance: window.instance, title: window.title)
         try file.add(
-            rule, for: "window", fit: { $0.fit(sight).map { $0.rule + 1 } },
+            rule, for: "window", fit: { $0.fit(window).map { $0.rule + 1 } },
             flaw: {
-                $0.fit(sight)?.topic == nil
+                $0.fit(window)?.topic == nil
                     ? "A rule for this window would make no topic of its title, because what stands for the name in "
                         + "braces cannot be part of a topic: “\(window.title)”."
                     : nil
@@ -93,24 +92,6 @@ struct FocusCommand: BusCommand {
 struct FocusInfo {
     static let name = Remote.focus.name
 
-    /// The window that has the keyboard.
-    struct FocusedWindow {
-        let app: String
-        /// The other part of `WM_CLASS`; may be empty.
-        let instance: String
-        let title: String
-        /// The number of the rule that fits, from 1.
-        var rule: UInt32?
-        var topic: String?
-
-        var json: JSON { ["app": app, "instance": instance, "title": title, "rule": rule, "topic": topic] }
-
-        /// Both parts of `WM_CLASS` if they differ: either can be in a rule.
-        var names: String {
-            instance.isEmpty || instance.lowercased() == app.lowercased() ? app : "\(app) (\(instance))"
-        }
-    }
-
     /// A screen: its state is `focused` or `visible`, or empty if it is not open, for which the detail has the reason.
     typealias HeldScreen = (topic: String, state: String, detail: String)
 
@@ -127,13 +108,8 @@ struct FocusInfo {
     var obstacle: String { state.text("obstacle") }
     /// The lockers that are noticed beside what tells logind; `nil`: an older notifyd-focus, which notices none.
     var lockers: [String]? { state["lockers"]?.elements?.compactMap(\.string) }
-    /// `nil`: no window is focused, or this program must not know it.
-    var focused: FocusedWindow? {
-        guard state["app"] != nil else { return nil }
-        return FocusedWindow(
-            app: state.text("app"), instance: state.text("instance"), title: state.text("title"),
-            rule: state["rule"]?.integer(), topic: state["topic"]?.string)
-    }
+    /// Otherwise no window is focused, or this program must not know it.
+    private var isFocused: Bool { state["app"] != nil }
     var screens: [HeldScreen] {
         (state["screens"]?.elements ?? []).compactMap { $0.texts(atLeast: 3) }.map { ($0[0], $0[1], $0[2]) }
     }
@@ -149,10 +125,10 @@ struct FocusInfo {
     }
 
     /// Waits for another window to be focused.
-    static func nextWindow(_ query: BusQuery, within limit: Duration) async throws(NotifyError) -> FocusedWindow {
+    static func nextWindow(_ query: BusQuery, within limit: Duration) async throws(NotifyError) -> Window {
         let answer = try await query.ask(.focus, "WaitForFocus", [.milliseconds(limit)], within: limit + .seconds(5))
         let texts = answer.map { $0.string ?? "" } + ["", "", ""]
-        return FocusedWindow(app: texts[0], instance: texts[1], title: texts[2])
+        return Window(id: 0, app: texts[0], instance: texts[1], title: texts[2])
     }
 
     // MARK: Output
@@ -164,7 +140,9 @@ struct FocusInfo {
                 "obstacle": "", "lockers": [String](),
             ])
                 + JSON.members([
-                    "focused": focused?.json,
+                    "focused": isFocused
+                        ? .object(state.members(["app": "", "instance": "", "title": "", "rule": nil, "topic": nil]))
+                        : JSON.null,
                     "screens": screens.map { screen -> JSON in
                         ["topic": screen.topic, "state": screen.state, "detail": screen.detail]
                     },
@@ -179,8 +157,8 @@ struct FocusInfo {
         let rows = [
             [Cell("Windows"), isFollowing ? Cell("\(windows), by \(source)", .green) : Cell(detail, .yellow)],
             [Cell("Rules"), Cell("\(rules) in \(configuration)")],
-            [Cell("Focused"), Cell(focused.map { "\($0.names): \($0.title)" } ?? "no window")],
-            [Cell("Rule"), Cell(focused.map(Self.words) ?? "none")],
+            [Cell("Focused"), Cell(isFocused ? "\(names): \(state.text("title"))" : "no window")],
+            [Cell("Rule"), Cell(isFocused ? rule : "none")],
         ]
         let lines = Columns.wrapped((obstacle.isEmpty ? [] : [hidden]) + rows, within: width)
         let cells = screens.map { screen in
@@ -193,8 +171,15 @@ struct FocusInfo {
         return (lines + heading + Columns.stackedLines(cells, indentation: "  ", within: width)).joined(separator: "\n")
     }
 
-    private static func words(_ window: FocusedWindow) -> String {
-        guard let rule = window.rule else { return "none fits" }
-        return "\(rule): " + (window.topic ?? "what it takes from the title cannot be part of a topic")
+    /// Both parts of `WM_CLASS` if they differ: either can be in a rule.
+    private var names: String {
+        let (app, instance) = (state.text("app"), state.text("instance"))
+        return instance.isEmpty || instance.lowercased() == app.lowercased() ? app : "\(app) (\(instance))"
+    }
+
+    /// The rule that fits the focused window, and what becomes of it.
+    private var rule: String {
+        guard let rule: UInt32 = state["rule"]?.integer() else { return "none fits" }
+        return "\(rule): " + (state["topic"]?.string ?? "what it takes from the title cannot be part of a topic")
     }
 }

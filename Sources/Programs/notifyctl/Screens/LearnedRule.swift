@@ -18,7 +18,7 @@ struct LearnedRule {
     ///   - topic: a pattern with one capture at most, for which the room in the title stands, or the first number.
     ///   - state: when it holds its screen; `nil` leaves it out.
     ///   - withTitle: whether only windows with this title fit.
-    init(for window: FocusInfo.FocusedWindow, topic: String, state: State?, withTitle: Bool) throws {
+    init(for window: Window, topic: String, state: State?, withTitle: Bool) throws {
         let app = window.app.isEmpty ? window.instance : window.app
         var lines = try Self.head(
             "[[screen]]", app, window.title, topic, isExact: withTitle, page: "notifyd-focus.toml(5)")
@@ -58,16 +58,10 @@ struct LearnedRule {
             }
             lines.append("title = \(quoted(pattern))")
         } else if isExact || app.isEmpty {
-            lines.append("title = \(quoted("^" + escaped(title.unicodeScalars[...]) + "$"))")
+            lines.append("title = \(quoted("^" + escaped(title) + "$"))")
         }
         if let topic { lines.append("topic = \(quoted(topic))") }
         return lines
-    }
-
-    /// What is printed when the rule is in a file.
-    func announcement(in file: String) -> String {
-        "\(Terminal.plain(file)) has a new rule:\n\n"
-            + text.split(separator: "\n").map { Terminal.plain(String($0)) }.joined(separator: "\n")
     }
 
     /// A capture for the name of a room, which chat programs write behind a #.
@@ -83,62 +77,28 @@ struct LearnedRule {
     /// What stands before the first number in a title, and a capture for the number. A counter at the beginning, as in
     /// "(3) Post 27", is not that number, nor is a version, as in "Editor 7.4: Post 27", if another one follows.
     private static func pattern(_ title: String, capturing name: String) -> String? {
-        let scalars = title.unicodeScalars
-        let (counter, start) = counter(scalars)
-        let numbers = numbers(in: scalars[start...])
-        guard let number = numbers.first(where: { !scalars[$0].contains(".") }) ?? numbers.first else { return nil }
-        var before = ""
+        // By scalars: a mark may follow a digit.
+        let counter = title.prefixMatch(of: #/\([0-9][0-9+]*\)[ ]*/#.matchingSemantics(.unicodeScalar))
+        let start = counter?.range.upperBound ?? title.startIndex
+        let form = /[0-9]+(?:\.[0-9]+)*/.matchingSemantics(.unicodeScalar)
+        let numbers = title[start...].matches(of: form).map(\.range)
+        guard let number = numbers.first(where: { !title[$0].contains(".") }) ?? numbers.first else { return nil }
+        var before = counter == nil ? "^" : #"^(?:\([0-9+]+\)\s*)?"#
         var place = start
         for version in numbers where version.upperBound <= number.lowerBound {
-            before += escaped(scalars[place..<version.lowerBound]) + "[0-9.]+"
+            before += escaped(title[place..<version.lowerBound]) + "[0-9.]+"
             place = version.upperBound
         }
-        before += escaped(scalars[place..<number.lowerBound])
-        let end = scalars[number].firstIndex(of: ".") ?? number.upperBound
-        let next = end < scalars.endIndex ? escaped(scalars[end...].prefix(1)) : "$"
-        return "^" + counter + before + "(?<\(name)>[0-9]+)" + next
-    }
-
-    private static func isDigit(_ scalar: Unicode.Scalar) -> Bool { ("0"..."9").contains(scalar) }
-
-    /// The pattern of a counter of unread messages, if a title begins with one, and where the rest of the title begins.
-    private static func counter(
-        _ title: String.UnicodeScalarView
-    ) -> (pattern: String, end: String.UnicodeScalarView.Index) {
-        guard title.first == "(", let end = title.firstIndex(of: ")") else { return ("", title.startIndex) }
-        let inside = title[title.index(after: title.startIndex)..<end]
-        guard inside.first.map(isDigit) == true, inside.allSatisfy({ isDigit($0) || $0 == "+" }) else {
-            return ("", title.startIndex)
-        }
-        let rest = title[title.index(after: end)...]
-        return ("(?:\\([0-9+]+\\)\\s*)?", rest.firstIndex { $0 != " " } ?? rest.endIndex)
-    }
-
-    /// The numbers in a text, and versions: numbers with points between them.
-    private static func numbers(
-        in text: Substring.UnicodeScalarView
-    ) -> [Range<String.UnicodeScalarView.Index>] {
-        var numbers: [Range<String.UnicodeScalarView.Index>] = []
-        var place = text.startIndex
-        while let start = text[place...].firstIndex(where: isDigit) {
-            var end = start
-            while end < text.endIndex {
-                if !isDigit(text[end]) {
-                    let next = text.index(after: end)
-                    guard text[end] == ".", next < text.endIndex, isDigit(text[next]) else { break }
-                }
-                end = text.index(after: end)
-            }
-            numbers.append(start..<end)
-            place = end
-        }
-        return numbers
+        before += escaped(title[place..<number.lowerBound])
+        let end = title[number].firstIndex(of: ".") ?? number.upperBound
+        let next = title[end...].unicodeScalars.first.map { escaped(String($0)) } ?? "$"
+        return before + "(?<\(name)>[0-9]+)" + next
     }
 
     /// Text that a regular expression takes for itself.
-    private static func escaped(_ text: Substring.UnicodeScalarView) -> String {
+    private static func escaped(_ text: some StringProtocol) -> String {
         var result = String.UnicodeScalarView()
-        for scalar in text {
+        for scalar in text.unicodeScalars {
             if "\\.^$*+?()[]{}|".unicodeScalars.contains(scalar) { result.append("\\") }
             result.append(scalar)
         }
@@ -175,7 +135,10 @@ enum Learning {
 
     /// Prints the rule that is in a file now.
     static func announce(_ rule: LearnedRule, in file: String, _ output: OutputOptions) {
-        output.write(["file": file, "rule": rule.text], text: rule.announcement(in: file))
+        let lines = rule.text.split(separator: "\n").map { Terminal.plain(String($0)) }
+        output.write(
+            ["file": file, "rule": rule.text],
+            text: "\(Terminal.plain(file)) has a new rule:\n\n" + lines.joined(separator: "\n"))
     }
 }
 

@@ -4,9 +4,7 @@ import NotifyText
 
 /// The shell command that `listen` runs for an event. The event is in its environment and on its standard input.
 struct EventCommand {
-    private let command: String
-
-    init(_ command: String) { self.command = command }
+    let command: String
 
     /// Returns whether the command ended with 0. A failure is reported, and does not affect other events.
     ///
@@ -40,14 +38,13 @@ struct EventCommand {
     ) throws(ProcessError) -> ChildProcess {
         let members = event.members(verdict: answer?.verdict, isHeld: answer?.isHeld ?? false, text: text)
         let json = JSON.object(members).text(pretty: false)
-        let variables = EventEnvironment(event, answer?.verdict, text, json: json)
         let own = ChildProcess.currentEnvironment.filter { !$0.key.hasPrefix("NOTIFYD_") }
         func start(isSmall: Bool) throws(ProcessError) -> ChildProcess {
             let input = try ChildProcess.file(with: json + "\n")
             defer { close(input) }
-            let environment = own.merging(variables.variables(isSmall: isSmall)) { $1 }
+            let variables = EventEnvironment.variables(of: event, answer?.verdict, text, json: json, isSmall: isSmall)
             return try ChildProcess(
-                "/bin/sh", ["-c", command], environment: environment, input: input, inOwnGroup: true)
+                "/bin/sh", ["-c", command], environment: own.merging(variables) { $1 }, input: input, inOwnGroup: true)
         }
         do {
             return try start(isSmall: false)
@@ -77,34 +74,29 @@ extension ChildProcess {
 }
 
 /// The environment variables for the command that handles an event.
-struct EventEnvironment {
+private enum EventEnvironment {
     /// The longest environment string on Linux, with its NUL; `MAX_ARG_STRLEN` in execve(2).
     private static let longest = 128 << 10
 
-    /// The variables of every event; its limits keep them short.
-    private let basic: [(name: String, value: String)]
-    /// The others.
-    private let long: [(name: String, value: String)]
-
-    /// - Parameter text: what the banner of the event says.
-    init(_ event: Event, _ verdict: Verdict?, _ text: BannerText?, json: String) {
-        let values: [(name: String, value: String?)] = [
-            ("ID", "\(event.id)"), ("TOPIC", event.topic), ("TITLE", event.title), ("BODY", event.body),
-            ("PUBLISHED", event.published.map { String($0) }),
-            ("WINDOW", event.window.map { JSON.milliseconds($0).text(pretty: false) }), ("SENDER", event.sender),
-            ("SOURCE", event.source), ("EVENT_ID", event.eventID), ("VERDICT", verdict?.rawValue),
+    /// - Parameters:
+    ///   - text: what the banner of the event says.
+    ///   - isSmall: leaves out variables that can be long, because the whole environment was too large.
+    static func variables(
+        of event: Event, _ verdict: Verdict?, _ text: BannerText?, json: String, isSmall: Bool
+    ) -> [String: String] {
+        // The limits of an event keep these short.
+        let short: [String: String?] = [
+            "ID": "\(event.id)", "TOPIC": event.topic, "TITLE": event.title, "BODY": event.body,
+            "PUBLISHED": event.published.map { String($0) },
+            "WINDOW": event.window.map { JSON.milliseconds($0).text(pretty: false) }, "SENDER": event.sender,
+            "SOURCE": event.source, "EVENT_ID": event.eventID, "VERDICT": verdict?.rawValue,
         ]
-        basic = values.compactMap { name, value in value.map { ("NOTIFYD_" + name, $0) } }
-        let banner = text.map { [("NOTIFYD_SUMMARY", $0.title), ("NOTIFYD_TEXT", $0.body)] } ?? []
-        long = banner + [("NOTIFYD_JSON", json)] + Self.fields(of: event)
-    }
-
-    /// - Parameter isSmall: leaves out variables that can be long, because the whole environment was too large.
-    func variables(isSmall: Bool) -> [String: String] {
         var result: [String: String] = [:]
-        for (name, value) in basic { result[name] = value }
+        for (name, value) in short { result["NOTIFYD_" + name] = value }
+        let banner: [(name: String, value: String)] =
+            text.map { [("NOTIFYD_SUMMARY", $0.title), ("NOTIFYD_TEXT", $0.body)] } ?? []
         var omitted: [String] = []
-        for (name, value) in long {
+        for (name, value) in banner + [("NOTIFYD_JSON", json)] + fields(of: event) {
             if isSmall || name.utf8.count + value.utf8.count + 2 > Self.longest {
                 omitted.append(name)
             } else {

@@ -104,7 +104,7 @@ struct ListenCommand: BusCommand {
         let texts = BannerTexts(client)
         guard let exec else {
             return try await withOrderedOutput(texts) { (heard: (event: Event, answer: ClaimAnswer?), text) in
-                show(heard.event, heard.answer, text, in: listing)
+                output.write(heard.event, heard.answer, hasAnswers: claim, text, in: listing)
             } _: { put in
                 try await forEach(events) { event in
                     let verdict = claim ? await claimed(event, client.claim) : nil
@@ -148,10 +148,6 @@ struct ListenCommand: BusCommand {
         return heard
     }
 
-    private func show(_ event: Event, _ answer: ClaimAnswer?, _ text: BannerText?, in listing: Listing) {
-        output.write(event, answer, hasAnswers: claim, text, in: listing)
-    }
-
     /// A failed claim does not end the command.
     private func claimed(_ event: Event, _ claim: (EventID) async throws(NotifyError) -> Verdict) async -> Verdict? {
         do throws(NotifyError) {
@@ -171,8 +167,8 @@ struct ListenCommand: BusCommand {
         for await (event, answer) in events {
             // A template may replace the title, so it is asked even if there is one.
             let text = await texts.text(of: event.id)
-            show(event, answer, event.needsText ? text : nil, in: listing)
-            let isDone = await EventCommand(exec).run(for: event, answer, text)
+            output.write(event, answer, hasAnswers: claim, event.needsText ? text : nil, in: listing)
+            let isDone = await EventCommand(command: exec).run(for: event, answer, text)
             defer { handled.withLock { $0.end(event.id, isDone: isDone) } }
             guard answer?.isHeld == true else { continue }
             let held = HeldEvent(id: event.id, client: texts.client, limit: holdTime)
