@@ -115,7 +115,7 @@ final class LoopCore: Sendable {
                 if !state.work.isEmpty { return 0 }
                 if state.isOver { return nil }
                 state.isWaiting = true
-                return state.timers.last.map { Int64(clamping: ($0.deadline - .now).clampedNanoseconds) } ?? -1
+                return state.timers.last.map { Int64(clamping: max(0, ($0.deadline - .now).nanoseconds)) } ?? -1
             }
             guard let time else { return }
             let count = notifyd_poll(&descriptors, nfds_t(descriptors.count), time)

@@ -4,7 +4,8 @@ package import NotifyText
 ///
 /// [Messages](https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-messages)
 package struct Message: Sendable {
-    package enum Kind: Sendable { case methodCall, methodReturn, error, signal }
+    /// With the numbers that the specification gives them.
+    package enum Kind: CInt, Sendable { case methodCall = 1, methodReturn, error, signal }
 
     package var kind: Kind
     package var path: String?

@@ -21,7 +21,7 @@ extension RawMessage {
                 throw NotifyError(.invalidArgument, "An argument cannot be sent: \(flaw).")
             }
         }
-        guard let pointer = dbus_message_new(message.kind.code) else { throw .noMemory }
+        guard let pointer = dbus_message_new(message.kind.rawValue) else { throw .noMemory }
         let raw = RawMessage(adopting: pointer)
 
         try raw.set(message.path, "object path", dbus_validate_path, dbus_message_set_path)
@@ -53,27 +53,6 @@ extension RawMessage {
             throw NotifyError(.invalidArgument, "“\(text)” is not a valid \(what).")
         }
         guard assign(pointer, text) != 0 else { throw .noMemory }
-    }
-}
-
-extension Message.Kind {
-    fileprivate var code: CInt {
-        switch self {
-        case .methodCall: DBUS_MESSAGE_TYPE_METHOD_CALL
-        case .methodReturn: DBUS_MESSAGE_TYPE_METHOD_RETURN
-        case .error: DBUS_MESSAGE_TYPE_ERROR
-        case .signal: DBUS_MESSAGE_TYPE_SIGNAL
-        }
-    }
-
-    fileprivate init?(code: CInt) {
-        switch code {
-        case DBUS_MESSAGE_TYPE_METHOD_CALL: self = .methodCall
-        case DBUS_MESSAGE_TYPE_METHOD_RETURN: self = .methodReturn
-        case DBUS_MESSAGE_TYPE_ERROR: self = .error
-        case DBUS_MESSAGE_TYPE_SIGNAL: self = .signal
-        default: return nil
-        }
     }
 }
 
@@ -160,7 +139,7 @@ extension Message {
     /// Reads a message that libdbus has validated. `nil` when it holds a file descriptor, which a ``Value`` cannot
     /// hold, and when it is a call with too many values.
     init?(decoding raw: OpaquePointer) {
-        guard let kind = Kind(code: dbus_message_get_type(raw)) else { return nil }
+        guard let kind = Kind(rawValue: dbus_message_get_type(raw)) else { return nil }
         var iterator = DBusMessageIter()
         let hasArguments = dbus_message_iter_init(raw, &iterator) != 0
         var reader = ValueReader(remaining: kind == .methodCall ? Self.maximumValuesOfCall : .max)

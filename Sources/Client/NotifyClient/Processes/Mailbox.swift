@@ -48,9 +48,8 @@ package final class Mailbox<Element: Sendable>: Sendable {
                 let waiter = Waiter(id: id, isWanted: isWanted, continuation: continuation)
                 guard enqueue(waiter) else { return }
                 if Task.isCancelled { cancel(id) }
-                DispatchQueue.global().asyncAfter(deadline: .now() + (limit * Timeouts.factor).interval) {
-                    self.cancel(id)
-                }
+                let time = Int(clamping: (limit * Timeouts.factor).nanoseconds)
+                DispatchQueue.global().asyncAfter(deadline: .now() + .nanoseconds(time)) { self.cancel(id) }
             }
         } onCancel: {
             cancel(id)
@@ -76,13 +75,6 @@ package final class Mailbox<Element: Sendable>: Sendable {
             state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
         }
         waiter?.continuation.resume(returning: nil)
-    }
-}
-
-extension Duration {
-    var interval: DispatchTimeInterval {
-        let (seconds, attoseconds) = components
-        return .nanoseconds(Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000))
     }
 }
 
