@@ -121,19 +121,15 @@ actor ConnectionManager {
             if case .success(let connection) = result { connection.close() }
             return .failure(.clientClosed)
         }
-        switch result {
-        case .success(let connection) where connection.isOpen:
-            state = .connected(connection)
-            reconnecting?.cancel()
-            reconnecting = nil
-            return result
-        case .success:
-            state = .idle
-            return .failure(.lost)
-        case .failure:
+        guard case .success(let connection) = result else {
             state = .idle
             return result
         }
+        state = connection.isOpen ? .connected(connection) : .idle
+        guard connection.isOpen else { return .failure(.lost) }
+        reconnecting?.cancel()
+        reconnecting = nil
+        return result
     }
 
     private func attempt() async -> Result<Connection, NotifyError> {

@@ -5,7 +5,10 @@ package import NotifyText
 /// [Messages](https://dbus.freedesktop.org/doc/dbus-specification.html#message-protocol-messages)
 package struct Message: Sendable {
     /// With the numbers that the specification gives them.
-    package enum Kind: CInt, Sendable { case methodCall = 1, methodReturn, error, signal }
+    package enum Kind: CInt, Sendable {
+        case methodCall = 1
+        case methodReturn, error, signal
+    }
 
     package var kind: Kind
     package var path: String?

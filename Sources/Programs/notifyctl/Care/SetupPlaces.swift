@@ -14,13 +14,10 @@ struct SetupPlaces {
     private let environment: [String: String]
     /// The path of notifyctl.
     private let program: String
-    /// Such as `~/.config`.
-    private let configuration: String
+    private var configuration: String { browsers.configuration }
 
     init(environment: [String: String], program: String = Daemon.ownPath ?? "notifyctl") {
-        let directories = BaseDirectories { environment[$0] }
-        home = directories.home
-        configuration = String(directories.configuration.dropLast("/notifyd".count))
+        home = BaseDirectories { environment[$0] }.home
         browsers = BrowserFolders(environment: environment)
         login = Self.login(environment)
         shell = login.split(separator: "/").last.flatMap { ShellScript(rawValue: String($0)) }

@@ -228,7 +228,7 @@ struct Frame {
         // The words of the outcome without the first, which has its own column.
         return [
             .number(Timestamp.ago(now - decision.time), .dim), .id("\(outcome.id)"), outcome.kind.cell,
-            .topic(outcome.topic), Cell(outcome.details.joined(separator: " ")),
+            .topic(outcome.topic), Cell(outcome.details().joined(separator: " ")),
         ]
     }
 }

@@ -77,17 +77,13 @@ extension UnitCheck {
     ///
     /// - Returns: the state of the unit, and all properties of the service.
     static func ask(_ query: BusQuery) async -> (UnitCheck, service: [String: Value]) {
-        var check = UnitCheck()
-        check.hasManager = await query.owner(of: Remote.manager.name) != nil
-        guard check.hasManager else { return (check, [:]) }
+        guard await query.owner(of: Remote.manager.name) != nil else { return (UnitCheck(), [:]) }
         let (unit, service) = (await query.unit("notifyd.service"), await query.service("notifyd.service"))
-        check.loadState = unit.text("LoadState")
-        check.activeState = unit.text("ActiveState")
-        check.fragment = unit.text("FragmentPath")
-        check.needsReload = unit.flag("NeedDaemonReload")
-        check.hasJob = unit["Job"]?.elements?.first?.integer() ?? 0 != 0
-        check.failure = UnitFailure("notifyd", service)
-        check.restarts = service.number("NRestarts")
+        var check = UnitCheck(
+            hasManager: true, loadState: unit.text("LoadState"), activeState: unit.text("ActiveState"),
+            fragment: unit.text("FragmentPath"), failure: UnitFailure("notifyd", service),
+            restarts: service.number("NRestarts"), needsReload: unit.flag("NeedDaemonReload"),
+            hasJob: unit["Job"]?.elements?.first?.integer() ?? 0 != 0)
         if check.isFailing, check.failure.isOfNamespaces, check.failure.obstacle == nil {
             check.allowsNamespaces = await createsNamespaces()
         }
@@ -142,7 +138,8 @@ struct UnitFailure: Equatable {
             let files = (unreadable.isEmpty ? credentials : unreadable).joined(separator: ", ")
             let place = files.isEmpty ? "“systemctl --user cat \(unit)” names it" : "it is \(files)"
             return (
-                "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be read",
+                "failed with 243/CREDENTIALS: a credential file that LoadCredential= names is missing or cannot be "
+                    + "read",
                 "Write that file, readable for you: \(place). \(restart)"
             )
         case (let status, .setting(let setting)?):

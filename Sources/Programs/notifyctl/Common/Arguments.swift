@@ -31,9 +31,7 @@ struct BusOptions: ParsableArguments {
             case .notReachable where [NotifyError.noReply, NotifyError.badConfiguration].contains(error.name):
                 throw error
             case .notReachable where error.name != nil:
-                if let address = address ?? NotifyClient.sessionBusAddress {
-                    try await Activation(address: address).perform(starting: starting)
-                }
+                try await withQuery { try await Activation(query: $0).perform(starting: starting) }
             // The command itself reports the error.
             default: break
             }

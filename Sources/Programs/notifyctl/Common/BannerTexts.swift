@@ -44,8 +44,8 @@ extension RecordedEvent {
 /// Writes elements in the order in which they arrive, each with the text of a banner if it needs one. Whoever puts an
 /// element does not wait for its text, unless many are on their way.
 ///
-/// - Parameter body: puts elements, each with the event whose text is needed, if one is. When it ends, also by an error,
-///   everything is written.
+/// - Parameter body: puts elements, each with the event whose text is needed, if one is. When it ends, also by an
+///   error, everything is written.
 func withOrderedOutput<Element: Sendable, Result>(
     _ texts: BannerTexts, write: @escaping @Sendable (Element, BannerText?) -> Void,
     _ body: (_ put: (Element, EventID?) async -> Void) async throws -> Result

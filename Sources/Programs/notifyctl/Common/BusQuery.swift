@@ -175,28 +175,26 @@ struct Activation {
     private static let limit: Duration = .seconds(25)
     private static let pollInterval: Duration = .milliseconds(50)
 
-    let address: String
+    let query: BusQuery
 
     /// - Parameter starting: if false, it only finds out why notifyd does not run.
     /// - Throws: if it is known why notifyd does not start. Otherwise the next call reports the error.
     func perform(starting: Bool) async throws {
-        try await BusQuery.run(at: address) { query in
-            let (unit, _) = await UnitCheck.ask(query)
-            guard starting else {
-                if let error = await failure(of: unit) { throw error }
-                return
-            }
-            guard await query.activatable().contains(Router.name) else { return }
-            if unit.hasManager, ["loaded", "masked"].contains(unit.loadState) {
-                try await startUnit(query)
-            } else {
-                try await startService(query)
-            }
-            if let error = await query.badConfiguration() { throw error }
+        let (unit, _) = await UnitCheck.ask(query)
+        guard starting else {
+            if let error = await failure(of: unit) { throw error }
+            return
         }
+        guard await query.activatable().contains(Router.name) else { return }
+        if unit.hasManager, ["loaded", "masked"].contains(unit.loadState) {
+            try await startUnit()
+        } else {
+            try await startService()
+        }
+        if let error = await query.badConfiguration() { throw error }
     }
 
-    private func startUnit(_ query: BusQuery) async throws {
+    private func startUnit() async throws {
         let deadline = ContinuousClock.now + Self.limit
         do throws(NotifyError) {
             _ = try await query.askManager("StartUnit", "notifyd.service", "replace")
@@ -217,7 +215,7 @@ struct Activation {
         }
     }
 
-    private func startService(_ query: BusQuery) async throws {
+    private func startService() async throws {
         do throws(NotifyError) {
             _ = try await query.connection.call(.toBus("StartServiceByName", [.string(Router.name), .uint32(0)]))
         } catch {

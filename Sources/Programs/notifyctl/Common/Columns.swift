@@ -95,8 +95,9 @@ struct Columns: Sendable {
 
     private let indentation: String
     private var widths: [Int] = []
-    private var areWhole: [Bool] = []
-    private var areImportant: [Bool] = []
+    /// The columns with cells that are whole, and with important ones.
+    private var whole: Set<Int> = []
+    private var important: Set<Int> = []
 
     init(_ rows: [[Cell]] = [], indentation: String = "") {
         self.indentation = indentation
@@ -132,13 +133,9 @@ struct Columns: Sendable {
 
     private mutating func widen(for row: [Cell]) {
         for (index, cell) in row.enumerated() {
-            if index == widths.count {
-                widths.append(0)
-                areWhole.append(false)
-                areImportant.append(false)
-            }
-            if cell.isWhole { areWhole[index] = true }
-            if cell.isImportant { areImportant[index] = true }
+            if index == widths.count { widths.append(0) }
+            if cell.isWhole { whole.insert(index) }
+            if cell.isImportant { important.insert(index) }
             widths[index] = max(widths[index], cell.columns)
         }
     }
@@ -149,7 +146,7 @@ struct Columns: Sendable {
         var fitted = widths.map { min($0, limit) }
         var excess = total(fitted) - limit
         for isImportant in [false, true] {
-            let shrinking = fitted.indices.filter { !areWhole[$0] && areImportant[$0] == isImportant }
+            let shrinking = fitted.indices.filter { !whole.contains($0) && important.contains($0) == isImportant }
             while excess > 0, let widest = shrinking.max(by: { fitted[$0] < fitted[$1] }), fitted[widest] > Self.least {
                 fitted[widest] -= 1
                 excess -= 1
@@ -160,11 +157,11 @@ struct Columns: Sendable {
 
     /// A column to leave out, because an important one would be too narrow: the ids, else the last column.
     private func expendable(within limit: Int) -> Int? {
-        guard let topic = areImportant.firstIndex(of: true) else { return nil }
+        guard let topic = important.min() else { return nil }
         let fitted = fitted(to: limit)
         let isTooNarrow = total(fitted) > limit || fitted[topic] < min(widths[topic], 2 * Self.least)
         guard isTooNarrow else { return nil }
-        return areWhole.firstIndex(of: true) ?? areImportant.lastIndex(of: false)
+        return whole.min() ?? widths.indices.last { !important.contains($0) }
     }
 
     private func isTooNarrow(_ limit: Int) -> Bool { total(fitted(to: limit)) > limit }

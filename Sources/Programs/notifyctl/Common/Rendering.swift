@@ -116,9 +116,7 @@ extension Outcome {
         ([Terminal.plain(kind.rawValue)] + details(confirmed: confirmed)).joined(separator: " ")
     }
 
-    var details: [String] { details() }
-
-    private func details(confirmed: Duration? = nil) -> [String] {
+    func details(confirmed: Duration? = nil) -> [String] {
         var parts: [String] = []
         if let device { parts.append("on \(Terminal.plain(device))") }
         if let by { parts.append("by \(Claimant.text(by, program))") }

@@ -67,6 +67,7 @@ enum KnownBrowser: String, CaseIterable, ExpressibleByArgument {
 /// Where browsers keep a user's files.
 struct BrowserFolders {
     let home: String
+    /// Such as `~/.config`.
     let configuration: String
 
     /// - Parameter environment: that of the user.

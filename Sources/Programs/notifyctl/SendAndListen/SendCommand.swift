@@ -282,11 +282,8 @@ struct SendCommand: BusCommand {
 }
 
 /// Waits for the outcome of an event that will be published.
-///
-/// A silent event gets no outcome: its announcement says that it is silent.
 struct OutcomeWaiter {
     private let outcomes = Mailbox<Outcome>()
-    private let events = Mailbox<Event>()
     private let readers: [Task<Void, any Error>]
 
     init(_ client: NotifyClient, at topic: String) async throws(NotifyError) {
@@ -294,19 +291,18 @@ struct OutcomeWaiter {
         let heardEvents = try await client.events(at: topic)
         readers = [
             Task { [outcomes] in for try await outcome in heardOutcomes { outcomes.put(outcome) } },
-            Task { [events] in for try await event in heardEvents { events.put(event) } },
+            // A silent event gets no outcome: its announcement says that it is silent.
+            Task { [outcomes] in
+                for try await event in heardEvents where event.silence != nil {
+                    outcomes.put(Outcome(id: event.id, topic: event.topic, kind: .silent))
+                }
+            },
         ]
     }
 
     func outcome(of id: EventID, within limit: Duration) async -> Outcome? {
         defer { for reader in readers { reader.cancel() } }
-        let deadline = ContinuousClock.now + limit
-        guard let event = await events.next(within: limit, where: { $0.id == id }) else {
-            // A duplicate is not announced again.
-            return await outcomes.next(within: .zero, where: { $0.id == id })
-        }
-        if event.silence != nil { return Outcome(id: id, topic: event.topic, kind: .silent) }
-        return await outcomes.next(within: deadline - .now, where: { $0.id == id })
+        return await outcomes.next(within: limit) { $0.id == id }
     }
 }
 
