@@ -77,36 +77,6 @@ struct BannerAppearanceTests {
         }
     }
 
-    @Test func aRouteAppliesToAnEventToItsEnd() async throws {
-        let route = """
-            [[route]]
-            topic = "/note/{id}"
-            title = "Old {{title}}"
-            body = "Note {{id}}"
-            category = "old"
-            """
-        let changed = """
-            [[route]]
-            topic = "/note/{id}"
-            title = "New {{title}}"
-            category = "new"
-            """
-        try await withBannerStage(route) { stage in
-            for (id, configuration) in [(1, bannerDefaults + changed), (2, bannerDefaults)] {
-                try await stage.reconfigure(bannerDefaults + route)
-                try await stage.client.send("/note/\(id)", title: "words")
-                try await stage.reconfigure(configuration)
-                let server = try await stage.server()
-                let banner = try await stage.banner(on: server)
-                #expect(banner.title == "Old words")
-                #expect(banner.body == "Note \(id)")
-                #expect(banner.hints["category"] == "old")
-                server.stop()
-                try await stage.until("notification-server", is: 0)
-            }
-        }
-    }
-
     @Test func afterARestartAnEventHasTheRouteOfItsNameInForce() async throws {
         let route = "[[route]]\ntopic = \"/note/{id}\"\ntitle = \"Old {{title}}\"\n"
         let changed = """
@@ -124,24 +94,6 @@ struct BannerAppearanceTests {
             try await stage.daemon.start()
             let server = try await stage.server()
             #expect(try await stage.banner(on: server).title == "New words")
-        }
-    }
-
-    @Test func thePublishersUrgencyWins() async throws {
-        let route = """
-            [[route]]
-            topic = "/build/{project}"
-            urgency = "critical"
-            """
-        try await withBannerStage(route) { stage in
-            let server = try await stage.server()
-            for (topic, urgency, hint) in [
-                ("/build/1", nil, .byte(2)), ("/build/2", .low, .byte(0)), ("/build/3", .normal, .byte(1)),
-                ("/note/4", .critical, .byte(2)), ("/note/5", nil, nil),
-            ] as [(String, PublishOptions.Urgency?, Value?)] {
-                try await stage.client.publish(topic, title: "one", options: PublishOptions(urgency: urgency))
-                #expect(try await stage.banner(on: server).hints["urgency"] == hint)
-            }
         }
     }
 }

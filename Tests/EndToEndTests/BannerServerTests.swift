@@ -87,35 +87,6 @@ struct BannerServerTests {
 
     // MARK: What a server says by itself
 
-    @Test func onlyTheServerIsBelieved() async throws {
-        try await withBannerStage(Self.clickable) { stage in
-            let server = try await stage.server()
-            let id = try await stage.client.send("/note/1", title: "one")
-            _ = try await stage.outcome(of: id)
-            let router = try #require(await stage.connection.owner(of: Router.name))
-            let imitator = try await Connection.open(stage.bus.address)
-            for destination in [nil, router] {
-                for (signal, argument) in [
-                    ("ActivationToken", Value.string("token")), ("ActionInvoked", "default"),
-                    ("NotificationClosed", .uint32(2)),
-                ] {
-                    imitator.send(
-                        .signal(
-                            signal, of: NotificationServer.name, at: "/org/freedesktop/Notifications", to: destination,
-                            [.uint32(1), argument]))
-                }
-            }
-            // The answer comes after the signals have been read.
-            _ = try await imitator.call(
-                .call("Ping", of: "org.freedesktop.DBus.Peer", at: Router.path, on: Router.name))
-            #expect(try await stage.statistic("dismissed") == 0)
-            server.invoke("default", on: 1)
-            #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "default"])
-            #expect(stage.signals.all.count { $0.member == "ActionInvoked" } == 1)
-            imitator.close()
-        }
-    }
-
     private static let clickable = """
         [[route]]
         topic = "/note/{id}"
@@ -155,44 +126,6 @@ struct BannerServerTests {
     }
 
     // MARK: What a server can do
-
-    @Test func textIsEscapedFromTheMomentTheServerUnderstandsMarkup() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(capabilities: ["body"])
-            let plain = try await stage.client.send("/note/1", title: "<1>", body: "a <b> & c")
-            _ = try await stage.outcome(of: plain)
-            #expect(try await stage.banner(on: server).body == "a <b> & c")
-            server.setCapabilities(["body", "body-markup"])
-            var banner: NotificationServer.Banner?
-            try await stage.until("the text is escaped") {
-                let id = try await stage.client.send("/note/2", title: "<2>", body: "a <b> & c")
-                _ = try await stage.outcome(of: id)
-                banner = try await stage.banner(on: server)
-                return banner?.body == "a &lt;b&gt; &amp; c"
-            }
-            #expect(banner?.title.hasPrefix("<2>") == true)
-        }
-    }
-
-    @Test func aServerThatNeverSaysWhatItCanDoGetsPlainTextAndNoButtons() async throws {
-        let route = """
-            [[route]]
-            topic = "/note/{id}"
-            actions = [ { key = "open", label = "Open" } ]
-            """
-        try await withBannerStage(route) { stage in
-            let server = try await stage.server(.hidesCapabilities, capabilities: ["actions", "body-markup"])
-            for number in 1...2 {
-                let id = try await stage.client.send("/note/\(number)", title: "one", body: "a <b> & c")
-                #expect(try await stage.outcome(of: id).kind == "shown")
-                let banner = try await stage.banner(on: server)
-                #expect(banner.body == "a <b> & c")
-                #expect(banner.actions.isEmpty)
-            }
-            try await stage.logged("does not say what it can do")
-            #expect(!stage.daemon.log.contains("did not show a banner"))
-        }
-    }
 
     @Test func textIsEscapedWhereTheServerCouldNotSayWhatItUnderstands() async throws {
         try await withBannerStage { stage in

@@ -26,18 +26,6 @@ import Testing
         }
     }
 
-    @Test func aFailedHandlerIsToldByWhy() async throws {
-        try await withRig { rig in
-            let process = try await rig.subscriber(to: "/post") {
-                try rig.start("listen", "/post", "--claim", "--exec", "exit 3", "-n", "1")
-            }
-            let id = try await rig.client.publish("/post/1", options: Self.long)
-            #expect(await process.waitForExit() == .code(0))
-            #expect(await rig.listener.resolution(of: id)?.outcome == "shown")
-            #expect(try await rig.client.explain(id).claims.map(\.form) == ["ClaimProvisionally", "Release"])
-        }
-    }
-
     @Test(arguments: [Duration.zero, .seconds(601), .seconds(-1)])
     func aTimeToConfirmHasItsLimits(_ time: Duration) async throws {
         try await withRig { rig in
@@ -147,14 +135,4 @@ import Testing
     }
 
     // MARK: Quiet
-
-    @Test func chosenButtonsAreHeard() async throws {
-        try await withRig { rig in
-            var actions = try await rig.client.actions(at: "/run").makeAsyncIterator()
-            let id = try await rig.client.publish("/run/r1/invite", fields: ["from": "Mina"])
-            let banner = try #require(await rig.server.banners.next(within: .seconds(5)))
-            rig.server.invoke("accept", on: banner.id)
-            #expect(try await actions.next() == Action(id: id, topic: "/run/r1/invite", action: "accept"))
-        }
-    }
 }

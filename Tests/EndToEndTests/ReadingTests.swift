@@ -86,28 +86,6 @@ struct ReadingTests {
         }
     }
 
-    /// Names and topics that a `String` would take for one.
-    @Test func textsAreOneWhenTheirBytesAre() async throws {
-        try await withRig { rig in
-            let (one, other) = ("caf\u{E9}", "cafe\u{301}")
-            var fields = Fields()
-            fields[one] = "1"
-            fields[other] = "2"
-            func publish(_ source: String) async throws -> EventID {
-                let options = PublishOptions(source: source, eventID: "1", retain: true, banner: false)
-                return try await rig.client.publish("/\(source)", fields: fields, options: options)
-            }
-            let ids = [try await publish(one), try await publish(other)]
-            #expect(ids[0] != ids[1])
-            #expect(try await publish(one) == ids[0])
-            let history = try await rig.client.history("/")
-            #expect(history.map(\.event.id) == ids)
-            #expect(history.allSatisfy { $0.event.fields == fields })
-            #expect(try await rig.client.snapshot("/").values.map(\.event.id) == ids)
-            #expect(try await rig.client.history("/\(other)").map(\.event.id) == [ids[1]])
-        }
-    }
-
     /// It is made in portions, and values change between them.
     @Test func aLongSnapshotSaysWhatWasAtItsCursor() async throws {
         try await withRig { rig in

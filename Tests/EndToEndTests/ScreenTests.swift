@@ -98,15 +98,6 @@ import Testing
         }
     }
 
-    @Test func aScreenEndsWithItsProcessEvenByKill9() async throws {
-        try await withRig { rig in
-            let (process, owner) = try await screenProcess(rig)
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
-            try await rig.departure(of: owner) { process.signal(SIGKILL) }
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
-        }
-    }
-
     @Test func aStoppedProcessKeepsItsScreen() async throws {
         try await withRig { rig in
             let (process, _) = try await screenProcess(rig)
@@ -143,18 +134,6 @@ import Testing
     }
 
     // MARK: What may be done with it
-
-    @Test func aHiddenScreenClaimsNothingUntilItIsSeenAgain() async throws {
-        try await withRig { rig in
-            let screen = try await rig.client.openScreen("/post/27", state: .visible)
-            try await screen.update(state: .hidden)
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
-            try await screen.update(state: .focused)
-            #expect(await rig.server.closes.next(within: .seconds(5)) != nil)
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
-            #expect(try await rig.client.screens().map(\.state) == [.focused])
-        }
-    }
 
     @Test func aRefusedScreenSaysWhy() async throws {
         try await withRig { rig in

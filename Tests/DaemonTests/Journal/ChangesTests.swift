@@ -106,33 +106,6 @@ struct ChangesTests {
         }
     }
 
-    /// As an event that a file has lost, with its outcome.
-    @Test func anOutcomeThatIsReadAtOnceIsListedWithItsReadMark() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            var muted = StoredDecision(outcome: .muted, resolved: 5_000)
-            muted.isRead = true
-            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), muted)])
-            #expect(words(try list(journal)) == ["event 1", "1 muted", "1 read by "])
-        }
-    }
-
-    @Test func onlyThePresentOutcomeIsListed() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), shown), .accepted(try sample(2))])
-            let before = try list(journal)
-            var retracted = StoredDecision(outcome: .retracted, resolved: 9_000)
-            retracted.claimant = ":1.7"
-            try journal.commit([.decided(EventID(1), retracted)])
-            #expect(words(before) == ["event 1", "1 shown", "event 2"])
-            #expect(words(try list(journal)) == ["event 1", "event 2", "1 retracted"])
-            // To name the claimant's program is not a change.
-            try journal.commit([.named(":1.7", "firefox", EventID(1))])
-            #expect(words(try list(journal, after: before[2].number)) == ["1 retracted"])
-        }
-    }
-
     /// The clock is set back, or an older copy of the files is put in their place.
     @Test func numbersGrowOverRestartsRestoredFilesAndClocks() throws {
         try withFolder { folder in
@@ -155,73 +128,17 @@ struct ChangesTests {
         }
     }
 
-    @Test func whatIsDeletedIsAHoleAndOldestTellsOfRetention() throws {
-        try withFolder { folder in
-            var journal = try Journal(directory: folder)
-            let start = journal.oldestChange
-            for id in 1...5 as ClosedRange<UInt64> {
-                try journal.commit([.accepted(try sample(id)), .decided(EventID(id), claimed)])
-            }
-            try journal.commit([.read(EventID(1), by: ":1.7", at: 1), .read(EventID(4), by: ":1.7", at: 1)])
-            let all = try list(journal)
-            // Forgotten events are holes.
-            _ = try journal.forget(
-                .all, after: Journal.UnreadPosition(before: .all), upTo: EventID(1), limit: 100)
-            #expect(try list(journal) == all.filter { $0.id != EventID(1) })
-            #expect(journal.oldestChange == start)
-            _ = try journal.expire(olderThan: .seconds(1_000_000), keeping: 2)
-            #expect(words(try list(journal)) == ["event 4", "4 claimed", "event 5", "5 claimed", "4 read by :1.7"])
-            // What was accepted with 3 may be missing, and nothing after it.
-            #expect(journal.oldestChange == all[4].number + 1)
-            journal.close()
-            journal = try Journal(directory: folder)
-            #expect(journal.oldestChange == all[4].number + 1)
-        }
-    }
-
-    /// A bridge finds out by the newest number whether the journal is an older copy.
-    @Test func theHighestNumberIsToldAlsoIfItsEventIsDeleted() throws {
-        try withFolder { folder in
-            var journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2)), .decided(EventID(2), claimed)])
-            let highest = try list(journal).last!.number
-            _ = try journal.forget(
-                .all, after: Journal.UnreadPosition(before: .all), upTo: EventID(9), limit: 100)
-            for _ in 1...2 {
-                let last = try #require(try list(journal).last)
-                #expect(last.number == highest && last.content == .hole)
-                #expect(
-                    try journal.changes(
-                        after: Journal.ChangePosition(after: highest), limit: 9, bytes: 1 << 20
-                    ).changes.isEmpty)
-                journal.close()
-                journal = try Journal(directory: folder)
-            }
-            try journal.commit([.accepted(try sample(3))])
-            #expect(try !list(journal).contains { $0.content == .hole })
-        }
-    }
-
-    @Test func anEmptyJournalSaysWhereItBegins() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder, realtime: { 1_000 })
-            #expect(journal.oldestChange == 1_001)
-            #expect(try list(journal).isEmpty)
-            try journal.commit([.accepted(try sample(1))])
-            #expect(try list(journal)[0].number == 1_001)
-        }
-    }
-
-    /// As after a lost file: the daemon writes again what only it knows.
-    @Test func anEventThatComesAfterLaterOnesIsListedWhereItCame() throws {
+    /// Whoever is behind by more, or wants less, reads the file.
+    @Test func onlyTheNewestChangesAreReadFromMemory() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
-            for id in [1, 5, 3, 9, 4, 10] as [UInt64] { try journal.commit([.accepted(try sample(id))]) }
-            let all = try list(journal)
-            #expect(words(all) == [1, 5, 3, 9, 4, 10].map { "event \($0)" })
-            for index in all.indices {
-                #expect(try list(journal, after: all[index].number) == Array(all[(index + 1)...]))
-            }
+            for id in 1...100 as ClosedRange<UInt64> { try journal.commit([.accepted(try sample(id))]) }
+            #expect(journal.pending.changes(after: journal.numbers.last - 1)?.count == 1)
+            #expect(try list(journal).count == 100)
+            let some = try journal.changes(
+                after: Journal.ChangePosition(after: UInt64(journal.numbers.last - 10)), limit: 3, bytes: 1 << 20)
+            #expect(some.changes.count == 3 && some.position != nil)
+            #expect(journal.pending.changes(after: journal.numbers.last - 1) == nil)
         }
     }
 
@@ -237,6 +154,60 @@ struct ChangesTests {
             try journal.damage("change", where: "number = (SELECT max(number) FROM change)")
             #expect(words(try list(journal)) == ["event 2", "2 shown", "2 read by :1.7"])
             #expect(journal.damagedRows > 0)
+        }
+    }
+}
+
+/// The row `start` of `Changes`.
+struct StartTests {
+    private func starts(_ journal: Journal) throws -> [(number: UInt64, last: UInt64)] {
+        try journal.changes(after: Journal.ChangePosition(after: 0), limit: 100, bytes: 1 << 20).changes.compactMap {
+            if case .start(let last) = $0.content { ($0.number, last) } else { nil }
+        }
+    }
+
+    private func numbers(_ journal: Journal) throws -> [UInt64] {
+        try journal.changes(after: Journal.ChangePosition(after: 0), limit: 100, bytes: 1 << 20).changes.map(\.number)
+    }
+
+    /// A bridge that has read a number between the two knows that the journal is an older copy.
+    @Test func aRestoredCopyShowsTheGap() throws {
+        try withFolder { folder in
+            let (now, copy) = (folder + "/now", folder + "/copy")
+            var journal = try Journal(directory: now)
+            try journal.probe()
+            try journal.commit([.accepted(try sample(1))])
+            let before = try numbers(journal).last!
+            journal.close()
+            try copyOfJournal(in: now, to: copy)
+            journal = try Journal(directory: now)
+            try journal.commit([.accepted(try sample(2))])
+            let read = try numbers(journal).last!
+            journal.close()
+            journal = try Journal(directory: copy)
+            try journal.probe()
+            let start = try #require(try starts(journal).last)
+            #expect(start.last == before && start.last < read && read < start.number)
+        }
+    }
+
+    /// What was in the lost files is not in the new ones.
+    @Test func aJournalThatTakesThePlaceOfALostOneStartsAsWell() throws {
+        try withFolder { folder in
+            let directory = folder + "/notifyd"
+            let journal = try Journal(directory: directory)
+            try journal.probe()
+            try journal.commit([.accepted(try sample(1)), .accepted(try sample(2))])
+            let read = try numbers(journal).last!
+            try journal.fold()
+            try FileManager.default.removeItem(atPath: directory)
+            journal.abandon()
+            _ = try journal.reopen()
+            try journal.probe()
+            let start = try #require(try starts(journal).first)
+            #expect(try starts(journal).count == 1)
+            #expect(read < start.number)
+            #expect(try numbers(journal).count == 1)
         }
     }
 }

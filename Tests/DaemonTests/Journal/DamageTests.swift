@@ -40,30 +40,15 @@ struct DamageTests {
         }
     }
 
-    @Test func garbageIsSetAside() throws {
-        try damaged { file in
-            for index in file.indices { file[index] = UInt8.random(in: 0...255) }
-        } _: {
-            #expect($0.setAside != nil)
-        }
+    private var wrecks: [(name: String, change: (inout Data) -> Void)] {
+        [
+            ("garbage", { for index in $0.indices { $0[index] = .random(in: 0...255) } }),
+            ("seven bytes", { $0 = $0.prefix(7) }),
+        ] + [1, 2, 3, 5, 9].map { part in ("\(part) tenths", { $0 = $0.prefix($0.count * part / 10) }) }
     }
 
-    @Test func aTruncatedFileIsSetAside() throws {
-        for part in [1, 2, 3, 5, 9] {
-            try damaged { file in
-                file = file.prefix(file.count * part / 10)
-            } _: {
-                #expect($0.setAside != nil, "\(part) tenths")
-            }
-        }
-    }
-
-    @Test func aFewBytesAreSetAside() throws {
-        try damaged {
-            $0 = $0.prefix(7)
-        } _: {
-            #expect($0.setAside != nil)
-        }
+    @Test func aFileThatIsCutOrGarbageIsSetAside() throws {
+        for wreck in wrecks { try damaged(wreck.change) { #expect($0.setAside != nil, "\(wreck.name)") } }
     }
 
     @Test func theNewestThreeDamagedFilesAreKept() throws {

@@ -21,4 +21,15 @@ struct ExpiryTests {
         #expect(expiry.left(wall: 999 * hour, uptime: 1, boot: "next") == .seconds(3_600))
         #expect(expiry.left(wall: 1_001 * hour, uptime: 1, boot: "next") == .seconds(-3_600))
     }
+
+    /// The end of a pause: after another boot the wall clock has to count, but prolongs nothing.
+    @Test func aClockThatIsSetNeitherLiftsNorProlongsAPause() {
+        let end = StoredQuiet.End(moment: Expiry(wall: 1_000_000, uptime: 500, boot: "boot"), left: 300)
+        for wall: Int64 in [0, 999_900, 90_000_000] {
+            #expect(end.left(wall: wall, uptime: 400, boot: "boot") == .microseconds(100))
+        }
+        #expect(end.left(wall: 999_900, uptime: 1, boot: "another") == .microseconds(100))
+        #expect(end.left(wall: 0, uptime: 1, boot: "another") == .microseconds(300))
+        #expect(end.left(wall: 1_000_001, uptime: 1, boot: "another") < .zero)
+    }
 }

@@ -27,49 +27,6 @@ struct ForgetTests {
         .decided(EventID(id), StoredDecision(outcome: outcome, resolved: 1))
     }
 
-    @Test func aClaimThatComesWithTheDeletionLeavesNothing() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(1, topic: "/post/27")), decide(1)])
-            try forget(.all, in: journal)
-            let claim = ClaimRecord(claimant: ":1.2", latency: nil, form: .claim, verdict: .recorded)
-            try journal.commit([.claimed(EventID(1), claim)])
-            #expect(try journal.claims(on: EventID(1)).isEmpty)
-        }
-    }
-
-    @Test func decidedEventsAtOrBelowTheTopicGoAndOthersStay() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            let topics = ["/post/27", "/post/27/a", "/post/27-b", "/post/28", "/post", "/chat"]
-            for (number, topic) in topics.enumerated() {
-                let id = UInt64(number) * 10
-                // Decided, undecided, the value before, and the value.
-                try journal.commit([
-                    .accepted(try sample(id + 1, topic: topic)), decide(id + 1),
-                    .accepted(try sample(id + 2, topic: topic)),
-                    .accepted(try sample(id + 3, topic: topic, retained: true)), decide(id + 3, as: .silent),
-                    .accepted(try sample(id + 4, topic: topic, retained: true)), decide(id + 4, as: .silent),
-                ])
-            }
-            let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .claim, verdict: .recorded)
-            try journal.commit([.claimed(EventID(1), claim)])
-            for limit in [1, 3] {
-                #expect(
-                    try forget(try TopicPrefix("/post/27"), in: journal, upTo: EventID(1), limit: limit)
-                        == (limit == 1 ? [1] : []))
-            }
-            #expect(try journal.claims(on: EventID(1)).isEmpty)
-            #expect(try forget(try TopicPrefix("/post/27"), in: journal, limit: 2) == [3, 11, 13])
-            #expect(try forget(try TopicPrefix("/post"), in: journal, limit: 5) == [21, 23, 31, 33, 41, 43])
-            #expect(try forget(.all, in: journal) == [51, 53])
-            #expect(try forget(.all, in: journal).isEmpty)
-            #expect(try journal.values(.all).map(\.id.rawValue) == [4, 14, 24, 34, 44, 54])
-            #expect(try journal.undecidedIDs().map(\.rawValue) == [2, 12, 22, 32, 42, 52])
-            #expect(journal.count == 12)
-        }
-    }
-
     /// Rows that grow when they are decided move between pages, and leave copies behind.
     @Test(arguments: [UInt64(1), 2]) func noTextIsLeftInAnyFile(seed: UInt64) throws {
         try withFolder { folder in
@@ -151,25 +108,6 @@ struct ForgetTests {
         }
     }
 
-    @Test func aRepeatOfWhatWasForgottenIsRecognisedAfterARestart() throws {
-        try withFolder { folder in
-            var journal = try Journal(directory: folder)
-            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
-            for id in 1...3 as ClosedRange<UInt64> {
-                var event = try sample(id)
-                event.origin = Origin(source: "test", eventID: "name \(id)")
-                try journal.commit([.accepted(event), decide(id)])
-            }
-            try forget(.all, in: journal, upTo: EventID(2))
-            journal.close()
-            journal = try Journal(directory: folder)
-            #expect(
-                try journal.named(after: EventID(0), limit: 10).map(\.origin.eventID) == ["name 1", "name 2", "name 3"])
-            #expect(try journal.named(after: EventID(0), limit: 10).map(\.id.rawValue) == [1, 2, 3])
-            #expect(journal.damagedRows == 0)
-        }
-    }
-
     @Test func onlySoManyGlobalIDsStay() throws {
         try withFolder { folder in
             var limits = Limits()
@@ -184,20 +122,6 @@ struct ForgetTests {
             try forget(.all, in: journal)
             #expect(try journal.named(after: EventID(0), limit: 10).map(\.id.rawValue) == [6, 7, 8, 9])
             #expect(journal.globalIDs == 4)
-        }
-    }
-
-    @Test func noIDIsGivenOutTwice() throws {
-        try withFolder { folder in
-            var journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(7)), decide(7)])
-            try journal.commit([removal(Topic("/post/27"), EventID(3), Origin(), accepted: 0)])
-            try forget(.all, in: journal)
-            #expect(try journal.lastID() == EventID(7))
-            journal.close()
-            journal = try Journal(directory: folder)
-            #expect(try journal.lastID() == EventID(7))
-            #expect(journal.count == 0)
         }
     }
 

@@ -88,17 +88,6 @@ struct JournalTests {
         }
     }
 
-    @Test func theLineThatBroughtAnEventIsKept() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            var event = try sample(1)
-            event.origin = Origin(via: "mqtt")
-            try journal.commit([.accepted(event), .accepted(try sample(2))])
-            #expect(try journal.event(EventID(1))?.origin.via == "mqtt")
-            #expect(try journal.event(EventID(2))?.origin.via == nil)
-        }
-    }
-
     @Test func anEventIsFoundByItsGlobalName() throws {
         try withFolder { folder in
             let journal = try Journal(directory: folder)
@@ -114,22 +103,6 @@ struct JournalTests {
         }
     }
 
-    @Test func historyIsPagedInOrderAndKeptWithinItsTopic() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            let topics = ["/post/27", "/post/27/reply", "/post/270", "/postal", "/post/27", "/other"]
-            try journal.commit(try topics.enumerated().map { .accepted(try sample(UInt64($0 + 1), topic: $1)) })
-            func ids(_ topic: String, after: UInt64 = 0, limit: Int = 100) throws -> [UInt64] {
-                try journal.history(TopicPrefix(topic), after: EventID(after), limit: limit).map(\.id.rawValue)
-            }
-            #expect(try ids("/post/27") == [1, 2, 5])
-            #expect(try ids("/post") == [1, 2, 3, 5])
-            #expect(try ids("/") == [1, 2, 3, 4, 5, 6])
-            #expect(try ids("/", after: 2, limit: 2) == [3, 4])
-            #expect(try ids("/post/27", after: 1, limit: 1) == [2])
-        }
-    }
-
     @Test(arguments: [UInt64.max >> 1, 1 << 63, .max]) func nothingIsAboveAnIDThatNoEventCanHave(
         _ id: UInt64
     ) throws {
@@ -140,46 +113,6 @@ struct JournalTests {
                 #expect(try journal.history(TopicPrefix(topic), after: EventID(id), limit: 100).isEmpty)
             }
             #expect(try journal.event(EventID(id)) == nil)
-        }
-    }
-
-    @Test func theButtonThatClosedABannerIsKept() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            var decision = StoredDecision(outcome: .dismissed, resolved: 1)
-            decision.action = "accept"
-            try journal.commit([.accepted(try sample(1)), .decided(EventID(1), decision)])
-            journal.close()
-            #expect(try Journal(directory: folder).event(EventID(1))?.decision == decision)
-        }
-    }
-
-    @Test func unreadIsWhatNobodyHasSeenTo() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            for (index, outcome) in [Outcome.shown, .muted, .expired, .claimed, .retracted, .dismissed, .silent]
-                .enumerated()
-            {
-                let id = EventID(UInt64(index + 1))
-                try journal.commit([
-                    .accepted(try sample(id.rawValue)), .decided(id, StoredDecision(outcome: outcome, resolved: 1)),
-                ])
-            }
-            try journal.commit([.accepted(try sample(8))])
-            #expect(try journal.unread(.all) == 4)
-            #expect(try journal.unread(TopicPrefix("/post/27")) == 4)
-            #expect(try journal.unread(TopicPrefix("/post/2")) == 0)
-        }
-    }
-
-    @Test func aValueIsTheLastOneAndGoesWhenItIsRemoved() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(1, retained: true)), .accepted(try sample(2, retained: true))])
-            #expect(try journal.values(.all).map(\.id.rawValue) == [2])
-            try journal.commit([removal(Topic("/post/27"), EventID(3), Origin(), accepted: 3)])
-            #expect(try journal.values(.all).isEmpty)
-            #expect(try journal.lastID() == EventID(3))
         }
     }
 
@@ -237,18 +170,6 @@ struct JournalTests {
             let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .provisional, verdict: .recorded)
             try journal.commit([.accepted(try sample(1))] + Array(repeating: .claimed(EventID(1), claim), count: 40))
             #expect(try journal.claims(on: EventID(1)) == Array(repeating: claim, count: 32))
-        }
-    }
-
-    @Test func undecidedEventsAreFoundByTopicAndById() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try journal.commit(
-                try (1...10).map { .accepted(try sample($0, topic: $0 % 2 == 0 ? "/post/27/reply" : "/run/r1")) })
-            try journal.commit([.decided(EventID(2), StoredDecision(outcome: .shown, resolved: 1))])
-            #expect(try journal.undecidedIDs().map(\.rawValue) == [1] + Array(3...10))
-            #expect(try journal.undecided([2, 3, 4].map { EventID($0) }).map(\.id.rawValue) == [3, 4])
-            #expect(try journal.undecided(TopicPrefix("/post/27")).map(\.id.rawValue) == [4, 6, 8, 10])
         }
     }
 

@@ -7,55 +7,6 @@ import Testing
 
 /// Whose the file is, and of which age.
 struct OpeningTests {
-    @Test func theFileBelongsToItsUserAlone() throws {
-        try withFolder { folder in
-            let directory = folder + "/state/notifyd"
-            let journal = try Journal(directory: directory)
-            let file = try FileManager.default.attributesOfItem(atPath: journal.path)
-            #expect((file[.posixPermissions] as? Int) == 0o600)
-            let attributes = try FileManager.default.attributesOfItem(atPath: directory)
-            #expect((attributes[.posixPermissions] as? Int) == 0o700)
-        }
-    }
-
-    @Test func aSecondProcessIsTurnedAway() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try journal.commit([.accepted(try sample(1))])
-            #expect(throws: JournalError.self) {
-                let other = try Journal(directory: folder)
-                try journal.write { db in
-                    try other.commit([.accepted(try sample(2))])
-                }
-            }
-        }
-    }
-
-    @Test func aFileThatIsNoJournalIsSetAside() throws {
-        try withFolder { folder in
-            try Data("this is not a database, and it is longer than a header".utf8).write(
-                to: URL(filePath: folder + "/index.db"))
-            let journal = try Journal(directory: folder)
-            let aside = try #require(journal.setAside)
-            #expect(FileManager.default.fileExists(atPath: aside.file))
-            #expect(aside.reason == .damaged)
-            try journal.commit([.accepted(try sample(1))])
-            #expect(try journal.undecided().count == 1)
-        }
-    }
-
-    @Test func aNewerFileIsRefusedAndLeftAlone() throws {
-        try withFolder { folder in
-            do {
-                let journal = try Journal(directory: folder)
-                try journal.write { db in try db.execute(sql: "PRAGMA user_version = 99") }
-                journal.close()
-            }
-            #expect(throws: JournalError.tooNew) { try Journal(directory: folder) }
-            #expect(FileManager.default.fileExists(atPath: folder + "/index.db"))
-        }
-    }
-
     @Test func theFileOfAnEarlierBuildIsSetAside() throws {
         try withFolder { folder in
             for name in ["events.db", "events.db-wal", "ballast"] {

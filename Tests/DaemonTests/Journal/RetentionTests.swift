@@ -6,23 +6,6 @@ import Testing
 
 /// What makes room, and what stays.
 struct RetentionTests {
-    @Test func theOldestDecidedEventsGoFirstAndOpenOnesStay() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            for id in 1...10 as ClosedRange<UInt64> {
-                try journal.commit([.accepted(try sample(id))])
-                if id != 2 { try journal.commit([.decided(EventID(id), StoredDecision(outcome: .shown, resolved: 1))]) }
-            }
-            journal.advance(to: reading(0))
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 6).count == 4)
-            #expect(
-                try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 6, 7, 8, 9, 10])
-            journal.advance(to: reading(61))
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 100).count == 4)
-            #expect(try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue) == [2, 10])
-        }
-    }
-
     /// Filling the index at once takes milliseconds, and this is done every few hundred events.
     @Test func theIndexIsFilledInPortionsBeforeSomethingIsDeleted() throws {
         try withFolder { folder in

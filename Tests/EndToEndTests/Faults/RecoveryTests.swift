@@ -61,55 +61,6 @@ struct RecoveryTests {
         }
     }
 
-    @Test func liveValuesAreThereAndWhatWasRemovedIsNot() async throws {
-        try await withFaultRig { rig in
-            let retained: [String: Value] = ["retain": true]
-            _ = try await rig.publish("/run/r1/mate/Mina", "first", retained)
-            let last = try await rig.publish("/run/r1/mate/Mina", "last", retained)
-            _ = try await rig.publish("/run/r1/mate/Jun", "gone", retained)
-            let removal = try await rig.publish("/run/r1/mate/Jun", "", ["remove": true])
-            await rig.daemon.kill()
-            try await rig.daemon.start()
-            let reply = try await rig.call("Snapshot", ["/run"]).arguments
-            #expect(reply[1].elements?.compactMap { FaultRig.Entry($0) }.map(\.id) == [last])
-            #expect(try await rig.send("/note/1") > removal)
-        }
-    }
-
-    @Test func aRepeatAfterARestartGetsTheFirstId() async throws {
-        try await withFaultRig { rig in
-            let named: [String: Value] = ["source": "test", "event-id": "1"]
-            let first = try await rig.publish("/note/1", "once", named)
-            for _ in 1...2 {
-                await rig.daemon.kill()
-                try await rig.daemon.start()
-                #expect(try await rig.publish("/note/1", "once", named) == first)
-            }
-            #expect(try await rig.history().count == 1)
-        }
-    }
-
-    @Test func aRepeatedRemovalAfterARestartGetsTheFirstId() async throws {
-        try await withFaultRig { rig in
-            let named: [String: Value] = ["source": "test", "event-id": "1", "remove": true]
-            let value: [String: Value] = ["retain": true]
-            _ = try await rig.publish("/run/r1/mate/Mina", "first", value)
-            let removal = try await rig.publish("/run/r1/mate/Mina", "", named)
-            // There is nothing left to remove, and that was acknowledged too.
-            let nothing = try await rig.publish("/run/r1/mate/Mina", "", named.merging(["event-id": "2"]) { $1 })
-            let last = try await rig.publish("/run/r1/mate/Mina", "last", value)
-            for _ in 1...2 {
-                await rig.daemon.kill()
-                try await rig.daemon.start()
-                #expect(try await rig.publish("/run/r1/mate/Mina", "", named) == removal)
-                #expect(
-                    try await rig.publish("/run/r1/mate/Mina", "", named.merging(["event-id": "2"]) { $1 }) == nothing)
-                let reply = try await rig.call("Snapshot", ["/run"]).arguments
-                #expect(reply[1].elements?.compactMap { FaultRig.Entry($0) }.map(\.id) == [last])
-            }
-        }
-    }
-
     @Test func claimsOfEventsOfAnEarlierRun() async throws {
         try await withFaultRig { rig in
             let shown = try await rig.send("/note/1", "shown")

@@ -119,7 +119,9 @@ struct StoreCheck {
             expect("undecided at \(text)", try journal.undecided(topic), events.filter { $0.decision == nil })
             expect("the unread at \(text)", try journal.unread(topic), unread.count)
             expect("the ids of the unread at \(text)", try unreadIDs(topic), unread.map(\.id))
-            expect("the unseen at \(text)", try unseen(topic), unread.filter { $0.decision != nil })
+            let last = events.count.isMultiple(of: 2) ? EventID(.max) : events[events.count / 2].id
+            let unseen = unread.filter { $0.decision != nil && $0.id <= last }
+            expect("the unseen at \(text) up to \(last)", try self.unseen(topic, upTo: last), unseen)
             let values = states.filter(\.isValue).map(\.event)
             expect("values at \(text)", try journal.values(topic), values)
             let list = try journal.valueList(topic)
@@ -148,6 +150,9 @@ struct StoreCheck {
 
     // MARK: In portions
 
+    /// Of a portion.
+    private var limit: Int { [9, 9, 9, 2, 1][model.events.count % 5] }
+
     private func history(_ topic: TopicPrefix) throws -> [StoredEvent] {
         var events: [StoredEvent] = []
         while true {
@@ -161,18 +166,18 @@ struct StoreCheck {
         var ids: [EventID] = []
         var position: Journal.UnreadIDPosition? = Journal.UnreadIDPosition(before: topic)
         while let start = position {
-            let portion = try journal.unreadIDs(topic, after: start, limit: 9)
+            let portion = try journal.unreadIDs(topic, after: start, limit: limit)
             ids += portion.ids
             position = portion.position
         }
         return ids.sorted()
     }
 
-    private func unseen(_ topic: TopicPrefix) throws -> [StoredEvent] {
+    private func unseen(_ topic: TopicPrefix, upTo last: EventID) throws -> [StoredEvent] {
         var events: [StoredEvent] = []
         var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: topic)
         while let start = position {
-            let portion = try journal.unseen(topic, after: start, upTo: EventID(.max), limit: 9)
+            let portion = try journal.unseen(topic, after: start, upTo: last, limit: limit)
             events += portion.events
             position = portion.position
         }

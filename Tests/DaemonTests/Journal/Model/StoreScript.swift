@@ -9,6 +9,8 @@ struct StoreScript {
     private var lastID: UInt64 = 1_790_000_000_000_000
     /// All events, deleted ones included.
     private(set) var ids: [EventID] = []
+    /// The first events of the last banners.
+    private var firsts = [EventID(1)]
 
     private static let topics = ["/post", "/post!", "/post/1", "/post/1/a", "/post0", "/chat", "/chat/x"]
     private static let claimants = [":1.7", ":1.8", ":1.9"]
@@ -44,7 +46,9 @@ struct StoreScript {
         case 0..<12: return [.accepted(try event())]
         case 12..<20: return [.decided(target(), decision())]
         case 20: return try [.accepted(event()), .decided(ids.last ?? EventID(0), decision())]
-        case 21: return [.claimed(target(), claim())]
+        case 21:
+            let (id, claim) = (target(), claim())
+            return [.claimed(id, claim)] + (chance(30) ? [.named(claim.claimant, "firefox", id)] : [])
         case 22: return [.named(pick(Self.claimants), pick(["firefox", "feed.service"]), target())]
         case 23: return [.read(target(), by: pick(Self.claimants), at: number(), from: place())]
         case 24: return mark(model)
@@ -98,7 +102,7 @@ struct StoreScript {
         decision.program = chance(10) ? "notes" : nil
         decision.action = chance(10) ? "accept" : nil
         decision.delay = maybe(.absent)
-        if decision.outcome == .shown { decision.shownWith = maybe(target()) }
+        if decision.outcome == .shown { decision.shownWith = maybe(chance(60) ? pick(firsts) : target()) }
         if chance(5), let marked = decision.markedRead { decision = marked }
         return decision
     }
@@ -155,6 +159,7 @@ struct StoreScript {
             // No two banners begin with the same event.
             let first =
                 chance(80) && !ids.isEmpty ? EventID(ids[ids.count - 1].rawValue + UInt64(number) * 1_000_000) : newID()
+            firsts = (firsts + [first]).suffix(4)
             return .bannerUp(StoredBanner(number: number, server: "bus :1.2", first: first, isSummary: chance(10)))
         }
     }
