@@ -6,55 +6,53 @@ import Testing
 
 /// What `notifyctl --json` writes is what its manual page promises.
 @Suite(.timeLimit(.minutes(1))) struct JSONTests {
-    @Test func everyMemberIsInTheManual() async throws {
-        try await withRig { rig in
-            let first = try await rig.client.publish("/post/27", title: "Title", fields: ["from": "Mina"])
-            #expect(await rig.listener.resolution(of: first)?.outcome == "shown")
-            let screen = try await rig.client.openScreen("/chat", mode: .ask)
-            try await check("send", rig, "/post/28", "Title", "--wait")
-            try await check("send", rig, "/run/r1/mate/Mina", "--retain", "--source", "a", "--event-id", "b")
-            try await check("snooze", rig, "\(first)", "10m")
-            try await check("why", rig, "\(first)")
-            try await check("claim", rig, "\(first)")
-            try await check("withdraw", rig, "\(first)")
-            try await check("claim-topic", rig, "/post")
-            try await check("mark-read", rig, "/post")
-            for command in ["show", "why"] { try await check(command, rig, "\(first)") }
-            try await check("history", rig)
-            let history = try rig.start(arguments: ["history", "/run", "--json=short"])
-            let live = try #require(await history.allLines(of: 1)).joined()
-            #expect(live.contains(#""source":"a""#) && live.contains(#""event-id":"b""#), "\(live)")
-            try await check("listen", rig, "--since", "0", "-n", "3", "--claim")
-            try await check("watch", rig, "/", "-n", "1")
-            try await check("replay", rig)
-            try await check("mute", rig, "/", "10m")
-            try await check("quiet", rig)
-            try await checkBridges(rig)
-            try await check("mute", rig, "/post", "0")
-            try await check("pause", rig, "10m")
-            for command in ["pause", "resume", "status"] { try await check(command, rig) }
-            try await rig.client.publish("/post/29", options: PublishOptions(window: .seconds(60)))
-            try await check("top", rig)
-            try await check("config check", rig)
-            try await check("doctor", rig, exit: 1)
-            try await check("demo", rig)
-            await screen.close()
-        }
+    private let rig: Rig! = Fixture.current()
+
+    @Test(.rig) func everyMemberIsInTheManual() async throws {
+        let first = try await rig.client.publish("/post/27", title: "Title", fields: ["from": "Mina"])
+        #expect(await rig.listener.resolution(of: first)?.outcome == "shown")
+        let screen = try await rig.client.openScreen("/chat", mode: .ask)
+        try await check("send", rig, "/post/28", "Title", "--wait")
+        try await check("send", rig, "/run/r1/mate/Mina", "--retain", "--source", "a", "--event-id", "b")
+        try await check("snooze", rig, "\(first)", "10m")
+        try await check("why", rig, "\(first)")
+        try await check("claim", rig, "\(first)")
+        try await check("withdraw", rig, "\(first)")
+        try await check("claim-topic", rig, "/post")
+        try await check("mark-read", rig, "/post")
+        for command in ["show", "why"] { try await check(command, rig, "\(first)") }
+        try await check("history", rig)
+        let history = try rig.start(arguments: ["history", "/run", "--json=short"])
+        let live = try #require(await history.allLines(of: 1)).joined()
+        #expect(live.contains(#""source":"a""#) && live.contains(#""event-id":"b""#), "\(live)")
+        try await check("listen", rig, "--since", "0", "-n", "3", "--claim")
+        try await check("watch", rig, "/", "-n", "1")
+        try await check("replay", rig)
+        try await check("mute", rig, "/", "10m")
+        try await check("quiet", rig)
+        try await checkBridges(rig)
+        try await check("mute", rig, "/post", "0")
+        try await check("pause", rig, "10m")
+        for command in ["pause", "resume", "status"] { try await check(command, rig) }
+        try await rig.client.publish("/post/29", options: PublishOptions(window: .seconds(60)))
+        try await check("top", rig)
+        try await check("config check", rig)
+        try await check("doctor", rig, exit: 1)
+        try await check("demo", rig)
+        await screen.close()
     }
 
     @Test func theDemoOfTheLinkIsInTheManual() async throws {
         try await withRig { rig in try await check("demo link", rig) }
     }
 
-    @Test func aScreenAndItsQuestionsAreInTheManual() async throws {
-        try await withRig { rig in
-            let process = try rig.start("screen", "/chat", "--mode", "ask", "--json=short")
-            let opened = try #require(await process.lines(of: 1).next(within: .seconds(10)))
-            try await rig.client.publish("/chat/1", title: "Title")
-            let question = try #require(await process.lines(of: 1).next(within: .seconds(10)))
-            await process.end()
-            try check([opened, question], of: "screen")
-        }
+    @Test(.rig) func aScreenAndItsQuestionsAreInTheManual() async throws {
+        let process = try rig.start("screen", "/chat", "--mode", "ask", "--json=short")
+        let opened = try #require(await process.lines(of: 1).next(within: .seconds(10)))
+        try await rig.client.publish("/chat/1", title: "Title")
+        let question = try #require(await process.lines(of: 1).next(within: .seconds(10)))
+        await process.end()
+        try check([opened, question], of: "screen")
     }
 
     private func checkBridges(_ rig: Rig) async throws {

@@ -7,14 +7,14 @@ import Testing
 /// A daemon that a service manager has started, and whose configuration is bad. With a real manager:
 /// `Rigs/bad-configuration.sh`.
 @Suite(.timeLimit(.minutes(1))) struct BadConfigurationTests {
+    private let bus: PrivateBus! = Fixture.current()
     private static let managed = ["NOTIFY_SOCKET": "/nowhere/notify"]
     private static let bad = "[defaults]\nwindw = \"1s\"\n"
 
     @Test func everyCallIsAnsweredWithThePlaceOfTheMistake() async throws {
         try await withBadlyConfigured { daemon, connection in
             for call in [
-                Message.call("Send", of: Router.interface, at: Router.path, on: Router.name, ["/post/27", "", ""]),
-                .call("NoSuchMethod", of: Router.interface, at: Router.path, on: Router.name),
+                Message.toRouter("Send", ["/post/27", "", ""]), .toRouter("NoSuchMethod"),
                 .call(
                     "Get", of: "org.freedesktop.DBus.Properties", at: Router.path, on: Router.name,
                     [.string(Router.interface), "Version"]),
@@ -46,8 +46,7 @@ import Testing
 
     @Test func itStartsOnceTheFileIsCorrected() async throws {
         try await withBadlyConfigured { daemon, connection in
-            let send = Message.call(
-                "Send", of: Router.interface, at: Router.path, on: Router.name, ["/post/27", "", ""])
+            let send = Message.toRouter("Send", ["/post/27", "", ""])
             await #expect(throws: NotifyError.self) { _ = try await connection.call(send) }
             try daemon.configure("[defaults]\nwindow = \"230ms\"\n")
             #expect(try await connection.call(send).arguments.first?.integer(as: UInt64.self) != nil)
@@ -63,13 +62,11 @@ import Testing
         }
     }
 
-    @Test func startedByHandItExitsWith78AndTakesNoName() async throws {
-        try await withPrivateBus { bus in
-            let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus, configuration: Self.bad)
-            defer { daemon.folder.remove() }
-            await #expect(throws: RehearsalError.self) { try await daemon.start() }
-            #expect(daemon.exit == .code(78))
-        }
+    @Test(.privateBus) func startedByHandItExitsWith78AndTakesNoName() async throws {
+        let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus, configuration: Self.bad)
+        defer { daemon.folder.remove() }
+        await #expect(throws: RehearsalError.self) { try await daemon.start() }
+        #expect(daemon.exit == .code(78))
     }
 
     @Test(arguments: [bad, ""])

@@ -7,25 +7,25 @@ import Testing
 /// Buttons: when a banner has them, and what pressing them does.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerActionTests {
-    @Test func aButtonIsRelayedWithTheNewestEventOfItsBannerAndClosesIt() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let first = try await stage.invite(from: "Mina")
-            let banner = try await stage.banner(on: server)
-            #expect(banner.actions == ["accept", "Join", "decline", "Decline"])
-            #expect(try await stage.outcome(of: first).kind == "shown")
-            let second = try await stage.invite(from: "영희")
-            #expect(try await stage.outcome(of: second).count == 2)
-            server.invoke("accept", on: banner.id)
-            #expect(try await stage.action() == ["/run/r1/invite", .uint64(second.rawValue), "accept"])
-            #expect(try await stage.outcome(of: first).kind == "dismissed")
-            #expect(try await stage.outcome(of: second).kind == "dismissed")
-            #expect(try await stage.close(on: server) == banner.id)
-            #expect(try await stage.client.explain(first).action == nil)
-            let explanation = try await stage.client.explain(second)
-            #expect(explanation.action == "accept")
-            #expect(explanation.reason == "It was shown, and the user pressed the button “accept”.")
-        }
+    private let stage: BannerStage! = Fixture.current()
+
+    @Test(.bannerStage) func aButtonIsRelayedWithTheNewestEventOfItsBannerAndClosesIt() async throws {
+        let server = try await stage.server()
+        let first = try await stage.invite(from: "Mina")
+        let banner = try await stage.banner(on: server)
+        #expect(banner.actions == ["accept", "Join", "decline", "Decline"])
+        #expect(try await stage.outcome(of: first).kind == "shown")
+        let second = try await stage.invite(from: "영희")
+        #expect(try await stage.outcome(of: second).count == 2)
+        server.invoke("accept", on: banner.id)
+        #expect(try await stage.action() == ["/run/r1/invite", .uint64(second.rawValue), "accept"])
+        #expect(try await stage.outcome(of: first).kind == "dismissed")
+        #expect(try await stage.outcome(of: second).kind == "dismissed")
+        #expect(try await stage.close(on: server) == banner.id)
+        #expect(try await stage.client.explain(first).action == nil)
+        let explanation = try await stage.client.explain(second)
+        #expect(explanation.action == "accept")
+        #expect(explanation.reason == "It was shown, and the user pressed the button “accept”.")
     }
 
     @Test func aResidentBannerStaysUpWhenItsButtonIsPressed() async throws {
@@ -49,14 +49,12 @@ struct BannerActionTests {
         }
     }
 
-    @Test func buttonsFollowWhatTheServerCanDoAtTheMoment() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server(capabilities: ["body"])
-            for (capabilities, buttons) in [(["body"], 0), (["body", "actions"], 4), (["body"], 0)] {
-                server.setCapabilities(capabilities)
-                _ = try await stage.invite(from: "Mina")
-                #expect(try await stage.banner(on: server).actions.count == buttons)
-            }
+    @Test(.bannerStage) func buttonsFollowWhatTheServerCanDoAtTheMoment() async throws {
+        let server = try await stage.server(capabilities: ["body"])
+        for (capabilities, buttons) in [(["body"], 0), (["body", "actions"], 4), (["body"], 0)] {
+            server.setCapabilities(capabilities)
+            _ = try await stage.invite(from: "Mina")
+            #expect(try await stage.banner(on: server).actions.count == buttons)
         }
     }
 
@@ -154,66 +152,63 @@ struct BannerActionTests {
         actions = [ { key = "speak", label = "Speak", exec = ["sh", "-c", "echo it speaks >&2"] } ]
         """
 
-    @Test func withoutTheManagerOnItsBusNotifydStartsTheCommandItself() async throws {
-        try await withBannerStage(Self.speaking, environment: Self.managed) { stage in
-            let server = try await stage.server()
-            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-            server.invoke("speak", on: 1)
-            try await stage.logged("it speaks")
-        }
+    @Test(.bannerStage(speaking, environment: managed)) func withoutTheManagerOnItsBusNotifydStartsTheCommandItself()
+        async throws
+    {
+        let server = try await stage.server()
+        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+        server.invoke("speak", on: 1)
+        try await stage.logged("it speaks")
     }
 
-    @Test func aCommandTakesTheFirstUnitThatIsFreeOfSixteen() async throws {
-        try await withBannerStage(Self.speaking, environment: Self.managed) { stage in
-            let calls = Mailbox<Message>()
-            let manager = try await Connection.open(stage.bus.address)
-            let name = "org.freedesktop.systemd1"
-            manager.export("\(name).Manager") { call in
-                calls.put(call.message)
-                call.fail("\(name).UnitExists", "It is running.")
-            }
-            try await manager.requestName(name)
-            let server = try await stage.server()
-            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-            server.invoke("speak", on: 1)
-            try await stage.logged("Too many commands of buttons are running")
-            #expect(calls.all.map { $0.arguments.first?.string } == (1...16).map { "notifyd-button-\($0).service" })
-            let first = try #require(calls.all.first)
-            #expect(first.member == "StartTransientUnit")
-            #expect(first.signature == "ssa(sv)a(sa(sv))")
-            // The manager puts nothing of the event into the command line.
-            let properties = try #require(first.arguments[2].elements).compactMap(\.elements)
-            let lines = try #require(properties.first { $0[0] == "ExecStartEx" })[1]
-            guard case .variant(let value) = lines, let line = value.elements?.first?.elements else {
-                Issue.record("the command line is \(lines)")
-                return
-            }
-            #expect(line[1] == .strings(["sh", "-c", "echo it speaks >&2"]))
-            #expect(line[2] == .strings(["no-env-expand"]))
-            manager.close()
+    @Test(.bannerStage(speaking, environment: managed)) func aCommandTakesTheFirstUnitThatIsFreeOfSixteen() async throws
+    {
+        let calls = Mailbox<Message>()
+        let manager = try await Connection.open(stage.bus.address)
+        let name = "org.freedesktop.systemd1"
+        manager.export("\(name).Manager") { call in
+            calls.put(call.message)
+            call.fail("\(name).UnitExists", "It is running.")
         }
+        try await manager.requestName(name)
+        let server = try await stage.server()
+        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+        server.invoke("speak", on: 1)
+        try await stage.logged("Too many commands of buttons are running")
+        #expect(calls.all.map { $0.arguments.first?.string } == (1...16).map { "notifyd-button-\($0).service" })
+        let first = try #require(calls.all.first)
+        #expect(first.member == "StartTransientUnit")
+        #expect(first.signature == "ssa(sv)a(sa(sv))")
+        // The manager puts nothing of the event into the command line.
+        let properties = try #require(first.arguments[2].elements).compactMap(\.elements)
+        let lines = try #require(properties.first { $0[0] == "ExecStartEx" })[1]
+        guard case .variant(let value) = lines, let line = value.elements?.first?.elements else {
+            Issue.record("the command line is \(lines)")
+            return
+        }
+        #expect(line[1] == .strings(["sh", "-c", "echo it speaks >&2"]))
+        #expect(line[2] == .strings(["no-env-expand"]))
+        manager.close()
     }
 
-    @Test func aUnitThatCannotBeStartedIsLoggedAndCounted() async throws {
-        try await withBannerStage(Self.speaking, environment: Self.managed) { stage in
-            let manager = try await Connection.open(stage.bus.address)
-            let name = "org.freedesktop.systemd1"
-            let job = "/org/freedesktop/systemd1/job/7"
-            manager.export("\(name).Manager") { call in
-                call.reply([.objectPath(job)])
-                manager.send(
-                    .signal(
-                        "JobRemoved", of: "\(name).Manager", at: "/org/freedesktop/systemd1",
-                        [.uint32(7), .objectPath(job), .string("notifyd-button-1.service"), "failed"]))
-            }
-            try await manager.requestName(name)
-            let server = try await stage.server()
-            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-            server.invoke("speak", on: 1)
-            try await stage.logged("The command of a button could not be started")
-            try await stage.until("failed-commands", is: 1)
-            manager.close()
+    @Test(.bannerStage(speaking, environment: managed)) func aUnitThatCannotBeStartedIsLoggedAndCounted() async throws {
+        let manager = try await Connection.open(stage.bus.address)
+        let name = "org.freedesktop.systemd1"
+        let job = "/org/freedesktop/systemd1/job/7"
+        manager.export("\(name).Manager") { call in
+            call.reply([.objectPath(job)])
+            manager.send(
+                .signal(
+                    "JobRemoved", of: "\(name).Manager", at: "/org/freedesktop/systemd1",
+                    [.uint32(7), .objectPath(job), .string("notifyd-button-1.service"), "failed"]))
         }
+        try await manager.requestName(name)
+        let server = try await stage.server()
+        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+        server.invoke("speak", on: 1)
+        try await stage.logged("The command of a button could not be started")
+        try await stage.until("failed-commands", is: 1)
+        manager.close()
     }
 
     // MARK: Programs
@@ -231,39 +226,36 @@ struct BannerActionTests {
         ]
         """#
 
-    @Test func aCommandFindsTheProgramsBesideNotifyd() async throws {
-        try await withBannerStage(Self.beside, environment: Self.plain) { stage in
-            let server = try await stage.server()
-            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-            for action in ["itself", "shell"] {
-                server.invoke(action, on: 1)
-                try await stage.logged("“nothing” is neither the id of an event")
-            }
+    @Test(.bannerStage(beside, environment: plain)) func aCommandFindsTheProgramsBesideNotifyd() async throws {
+        let server = try await stage.server()
+        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+        for action in ["itself", "shell"] {
+            server.invoke(action, on: 1)
+            try await stage.logged("“nothing” is neither the id of an event")
         }
     }
 
-    @Test func aUnitIsLookedForInThePathOfTheManagerAndBesideNotifyd() async throws {
-        try await withBannerStage(Self.beside, environment: Self.managed.merging(Self.plain) { $1 }) { stage in
-            let calls = Mailbox<Message>()
-            let manager = try await Connection.open(stage.bus.address)
-            let name = "org.freedesktop.systemd1"
-            manager.export("org.freedesktop.DBus.Properties") { call in
-                call.reply([.variant(.strings(["HOME=/h", "PATH=/home/mina/bin/:/usr//bin:rel:/a/../b", "X=y"]))])
-            }
-            manager.export("\(name).Manager") { call in
-                calls.put(call.message)
-                call.reply([.objectPath("/org/freedesktop/systemd1/job/7")])
-            }
-            try await manager.requestName(name)
-            let server = try await stage.server()
-            _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-            server.invoke("itself", on: 1)
-            let call = try #require(await calls.next(within: BannerStage.patience))
-            let properties = try #require(call.arguments[2].elements).compactMap(\.elements)
-            let path = properties.first { $0[0] == "ExecSearchPath" }?[1]
-            #expect(path == .variant(.strings(["/home/mina/bin", "/usr/bin", Self.folder])))
-            manager.close()
+    @Test(.bannerStage(beside, environment: managed.merging(plain) { $1 }))
+    func aUnitIsLookedForInThePathOfTheManagerAndBesideNotifyd() async throws {
+        let calls = Mailbox<Message>()
+        let manager = try await Connection.open(stage.bus.address)
+        let name = "org.freedesktop.systemd1"
+        manager.export("org.freedesktop.DBus.Properties") { call in
+            call.reply([.variant(.strings(["HOME=/h", "PATH=/home/mina/bin/:/usr//bin:rel:/a/../b", "X=y"]))])
         }
+        manager.export("\(name).Manager") { call in
+            calls.put(call.message)
+            call.reply([.objectPath("/org/freedesktop/systemd1/job/7")])
+        }
+        try await manager.requestName(name)
+        let server = try await stage.server()
+        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
+        server.invoke("itself", on: 1)
+        let call = try #require(await calls.next(within: BannerStage.patience))
+        let properties = try #require(call.arguments[2].elements).compactMap(\.elements)
+        let path = properties.first { $0[0] == "ExecSearchPath" }?[1]
+        #expect(path == .variant(.strings(["/home/mina/bin", "/usr/bin", Self.folder])))
+        manager.close()
     }
 
     // MARK: What does not work
@@ -283,8 +275,7 @@ struct BannerActionTests {
             """
         try await withBannerStage(route) { stage in
             func problems() async throws -> [String] {
-                let reply = try await stage.connection.call(
-                    .call("Diagnose", of: Router.interface, at: Router.path, on: Router.name))
+                let reply = try await stage.connection.call(.toRouter("Diagnose"))
                 let rows = reply.arguments.first?.elements ?? []
                 #expect(rows.allSatisfy { $0.elements?.count == 3 && $0.elements?.first == "buttons" })
                 return rows.compactMap { $0.elements?[1].string }

@@ -1,10 +1,13 @@
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 /// What a server is told about a banner, and how many banners there are.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct BannerAppearanceTests {
+    private let stage: BannerStage! = Fixture.current()
+
     @Test func theRouteSaysHowABannerLooks() async throws {
         let route = """
             [[route]]
@@ -48,33 +51,31 @@ struct BannerAppearanceTests {
         }
     }
 
-    @Test func theEventSaysHowItsBannerLooks() async throws {
-        try await withBannerStage("") { stage in
-            let server = try await stage.server()
-            let own = BannerOptions(
-                app: "Chat", icon: "/icons/a b.svg", image: "/tmp/mina.png", category: "im.received", sound: "bell",
-                desktopEntry: "org.example.Chat", timeout: .milliseconds(1500), isTransient: true, isResident: true,
-                progress: 40, buttons: [BannerOptions.Button(key: "yes", label: "Yes")])
-            let id = try await stage.client.publish(
-                "/chat/1", title: "Mina", options: PublishOptions(appearance: own))
-            let banner = try await stage.banner(on: server)
-            #expect(banner.application == "Chat")
-            #expect(banner.icon == "file:///icons/a%20b.svg")
-            #expect(banner.timeout == 1500)
-            #expect(banner.actions == ["yes", "Yes"])
-            #expect(
-                banner.hints == [
-                    "image-path": "file:///tmp/mina.png", "category": "im.received", "sound-name": "bell",
-                    "desktop-entry": "org.example.Chat", "transient": .boolean(true), "resident": .boolean(true),
-                    "value": .int32(40), "x-notifyd": .boolean(true),
-                ])
-            let entry = try #require(try await stage.client.inbox().first)
-            #expect(entry.id == id)
-            #expect(entry.appearance == BannerOptions(app: "Chat", icon: "/icons/a b.svg", buttons: own.buttons))
-            // The journal keeps it.
-            try await stage.client.publish("/chat/1", title: "Tom", options: PublishOptions(appearance: own))
-            #expect(try await stage.banner(on: server).application == "Chat")
-        }
+    @Test(.bannerStage("")) func theEventSaysHowItsBannerLooks() async throws {
+        let server = try await stage.server()
+        let own = BannerOptions(
+            app: "Chat", icon: "/icons/a b.svg", image: "/tmp/mina.png", category: "im.received", sound: "bell",
+            desktopEntry: "org.example.Chat", timeout: .milliseconds(1500), isTransient: true, isResident: true,
+            progress: 40, buttons: [BannerOptions.Button(key: "yes", label: "Yes")])
+        let id = try await stage.client.publish(
+            "/chat/1", title: "Mina", options: PublishOptions(appearance: own))
+        let banner = try await stage.banner(on: server)
+        #expect(banner.application == "Chat")
+        #expect(banner.icon == "file:///icons/a%20b.svg")
+        #expect(banner.timeout == 1500)
+        #expect(banner.actions == ["yes", "Yes"])
+        #expect(
+            banner.hints == [
+                "image-path": "file:///tmp/mina.png", "category": "im.received", "sound-name": "bell",
+                "desktop-entry": "org.example.Chat", "transient": .boolean(true), "resident": .boolean(true),
+                "value": .int32(40), "x-notifyd": .boolean(true),
+            ])
+        let entry = try #require(try await stage.client.inbox().first)
+        #expect(entry.id == id)
+        #expect(entry.appearance == BannerOptions(app: "Chat", icon: "/icons/a b.svg", buttons: own.buttons))
+        // The journal keeps it.
+        try await stage.client.publish("/chat/1", title: "Tom", options: PublishOptions(appearance: own))
+        #expect(try await stage.banner(on: server).application == "Chat")
     }
 
     @Test func afterARestartAnEventHasTheRouteOfItsNameInForce() async throws {

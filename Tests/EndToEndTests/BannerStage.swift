@@ -1,6 +1,7 @@
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
+import Testing
 
 /// A bus with a real daemon and a client on it, and everything the daemon says. Notification servers come as a test
 /// wants.
@@ -122,6 +123,14 @@ func withBannerStage(
         await daemon.stop()
         daemon.folder.remove()
         try result.get()
+    }
+}
+
+extension Trait where Self == Fixture {
+    static var bannerStage: Self { bannerStage() }
+
+    static func bannerStage(_ configuration: String = "", environment: [String: String] = [:]) -> Self {
+        Fixture { try await withBannerStage(configuration, environment: environment, $0) }
     }
 }
 

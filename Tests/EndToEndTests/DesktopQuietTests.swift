@@ -8,6 +8,9 @@ import Testing
 /// `do-not-disturb.sh` does the same with real ones.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct DesktopQuietTests {
+    private let stage: BannerStage! = Fixture.current()
+    private let rig: Rig! = Fixture.current()
+
     /// A notification server with a “do not disturb”.
     final class StandIn: Sendable {
         enum Kind: String, CaseIterable, Sendable {
@@ -85,70 +88,64 @@ struct DesktopQuietTests {
         func close() { connection.close() }
     }
 
-    @Test(arguments: StandIn.Kind.allCases)
+    @Test(.bannerStage, arguments: StandIn.Kind.allCases)
     func itIsFollowedAndOnlyWhatIsCriticalComesThrough(_ kind: StandIn.Kind) async throws {
-        try await withBannerStage { stage in
-            // It is on before notifyd hears of the server.
-            let waiting = try await stage.client.publish("/a", title: "waiting")
-            let server = try await StandIn(kind, on: stage.bus, isOn: true)
-            #expect(try await stage.outcome(of: waiting).kind == "muted")
-            #expect(try await stage.client.quiet() == [Quiet(topic: "/", cause: .desktop)])
-            #expect(try await stage.client.explain(waiting).reason == "The desktop's own “do not disturb” was on.")
-            let critical = try await stage.client.publish(
-                "/a", title: "critical", options: PublishOptions(urgency: .critical))
-            #expect(try await stage.outcome(of: critical).kind == "shown")
-            #expect(try await stage.client.explain(critical).reason.hasSuffix("was on. It is critical."))
-            server.set(false)
-            try await stage.until("it is off") { try await stage.client.quiet().isEmpty }
-            let shown = try await stage.client.publish("/b", title: "shown")
-            #expect(try await stage.outcome(of: shown).kind == "shown")
-            server.set(true)
-            try await stage.until("it is on") { try await stage.client.quiet().map(\.cause) == [.desktop] }
-            let own = try await stage.client.publish("/c", options: PublishOptions(ownBanner: true))
-            #expect(try await stage.outcome(of: own).kind == "shown")
-            #expect(server.titles.all == ["critical", "shown"])
-            // With the server it is gone.
-            server.close()
-            try await stage.until("it is over") { try await stage.client.quiet().isEmpty }
-        }
+        // It is on before notifyd hears of the server.
+        let waiting = try await stage.client.publish("/a", title: "waiting")
+        let server = try await StandIn(kind, on: stage.bus, isOn: true)
+        #expect(try await stage.outcome(of: waiting).kind == "muted")
+        #expect(try await stage.client.quiet() == [Quiet(topic: "/", cause: .desktop)])
+        #expect(try await stage.client.explain(waiting).reason == "The desktop's own “do not disturb” was on.")
+        let critical = try await stage.client.publish(
+            "/a", title: "critical", options: PublishOptions(urgency: .critical))
+        #expect(try await stage.outcome(of: critical).kind == "shown")
+        #expect(try await stage.client.explain(critical).reason.hasSuffix("was on. It is critical."))
+        server.set(false)
+        try await stage.until("it is off") { try await stage.client.quiet().isEmpty }
+        let shown = try await stage.client.publish("/b", title: "shown")
+        #expect(try await stage.outcome(of: shown).kind == "shown")
+        server.set(true)
+        try await stage.until("it is on") { try await stage.client.quiet().map(\.cause) == [.desktop] }
+        let own = try await stage.client.publish("/c", options: PublishOptions(ownBanner: true))
+        #expect(try await stage.outcome(of: own).kind == "shown")
+        #expect(server.titles.all == ["critical", "shown"])
+        // With the server it is gone.
+        server.close()
+        try await stage.until("it is over") { try await stage.client.quiet().isEmpty }
     }
 
-    @Test func itIsNotFollowedIfTheConfigurationSaysSo() async throws {
-        try await withBannerStage("follow_desktop = false\n") { stage in
-            let server = try await StandIn(.dunst, on: stage.bus, isOn: true)
-            let id = try await stage.client.publish("/a", title: "shown")
-            #expect(try await stage.outcome(of: id).kind == "shown")
-            try await stage.reconfigure(bannerDefaults)
-            #expect(try await stage.client.quiet().map(\.cause) == [.desktop])
-            server.close()
-        }
+    @Test(.bannerStage("follow_desktop = false\n")) func itIsNotFollowedIfTheConfigurationSaysSo() async throws {
+        let server = try await StandIn(.dunst, on: stage.bus, isOn: true)
+        let id = try await stage.client.publish("/a", title: "shown")
+        #expect(try await stage.outcome(of: id).kind == "shown")
+        try await stage.reconfigure(bannerDefaults)
+        #expect(try await stage.client.quiet().map(\.cause) == [.desktop])
+        server.close()
     }
 
-    @Test func itIsSwitchedOffWhereItIsSwitchedOn() async throws {
-        try await withRig { rig in
-            rig.server.stop()
-            let connection = try await Connection.open(rig.bus.address)
-            try await rig.until("the name is free") {
-                try await connection.owner(of: NotificationServer.name) == nil
-            }
-            connection.close()
-            let server = try await StandIn(.plasma, on: rig.bus, isOn: true)
-            try await rig.until("it is on") { try await rig.client.quiet().map(\.cause) == [.desktop] }
-            for refused in [
-                try await rig.run("resume"), try await rig.run("resume", "/"), try await rig.run("mute", "/", "0"),
-            ] {
-                #expect(refused.exit == .code(77))
-                #expect(refused.errors.joined().contains("switch it off there"), "\(refused.errors)")
-            }
-            #expect(try await rig.run("quiet").output == ["/  until it is switched off there  desktop"])
-            #expect(try await rig.run("status").output.contains { $0.contains("held back by “do not disturb”") })
-            // What is notifyd's own is ended all the same.
-            #expect(try await rig.run("pause").exit == .code(0))
-            let resumed = try await rig.run("resume")
-            #expect(resumed.exit == .code(0))
-            #expect(resumed.output.joined().contains("switch it off there"), "\(resumed.output)")
-            #expect(try await !rig.client.paused())
-            server.close()
+    @Test(.rig) func itIsSwitchedOffWhereItIsSwitchedOn() async throws {
+        rig.server.stop()
+        let connection = try await Connection.open(rig.bus.address)
+        try await rig.until("the name is free") {
+            try await connection.owner(of: NotificationServer.name) == nil
         }
+        connection.close()
+        let server = try await StandIn(.plasma, on: rig.bus, isOn: true)
+        try await rig.until("it is on") { try await rig.client.quiet().map(\.cause) == [.desktop] }
+        for refused in [
+            try await rig.run("resume"), try await rig.run("resume", "/"), try await rig.run("mute", "/", "0"),
+        ] {
+            #expect(refused.exit == .code(77))
+            #expect(refused.errors.joined().contains("switch it off there"), "\(refused.errors)")
+        }
+        #expect(try await rig.run("quiet").output == ["/  until it is switched off there  desktop"])
+        #expect(try await rig.run("status").output.contains { $0.contains("held back by “do not disturb”") })
+        // What is notifyd's own is ended all the same.
+        #expect(try await rig.run("pause").exit == .code(0))
+        let resumed = try await rig.run("resume")
+        #expect(resumed.exit == .code(0))
+        #expect(resumed.output.joined().contains("switch it off there"), "\(resumed.output)")
+        #expect(try await !rig.client.paused())
+        server.close()
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 /// What the two command lines do when their output cannot be written: they never end as if it were.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct OutputTests {
+    private let rig: Rig! = Fixture.current()
+
     /// One of each kind: an answer, a list, a picture, a stream, help and what the parser prints by itself.
     private static let printing = [
         "notifyctl status", "notifyctl history", "notifyctl history -n 1 --json=pretty", "notifyctl top",
@@ -24,27 +26,23 @@ import Testing
         return try #require(await process.allLines(of: 1, within: .seconds(40)))
     }
 
-    @Test(arguments: [">/dev/full", ">&-", ">/dev/full 2>&1", ">/dev/full 2>&-", ">&- 2>&-"])
+    @Test(.rig, arguments: [">/dev/full", ">&-", ">/dev/full 2>&1", ">/dev/full 2>&-", ">&- 2>&-"])
     func outputThatCannotBeWrittenIsAFailure(_ redirection: String) async throws {
-        try await withRig { rig in
-            try await rig.client.publish("/post/1", options: PublishOptions(retain: true))
-            let codes = try await codes(of: Self.printing, redirected: redirection, in: rig)
-            #expect(codes.count == Self.printing.count)
-            for (command, code) in zip(Self.printing, codes) where code != "74" {
-                Issue.record("\(command) ended with \(code)")
-            }
+        try await rig.client.publish("/post/1", options: PublishOptions(retain: true))
+        let codes = try await codes(of: Self.printing, redirected: redirection, in: rig)
+        #expect(codes.count == Self.printing.count)
+        for (command, code) in zip(Self.printing, codes) where code != "74" {
+            Issue.record("\(command) ended with \(code)")
         }
     }
 
-    @Test func outputThatCannotBeWrittenIsSaid() async throws {
-        try await withRig { rig in
-            let process = try rig.startScript("notifyctl status >/dev/full; notifyd --version >&-")
-            #expect(
-                await process.allLines(of: 2) == [
-                    "notifyctl: standard output cannot be written: No space left on device.",
-                    "notifyd: standard output cannot be written: Bad file descriptor.",
-                ])
-        }
+    @Test(.rig) func outputThatCannotBeWrittenIsSaid() async throws {
+        let process = try rig.startScript("notifyctl status >/dev/full; notifyd --version >&-")
+        #expect(
+            await process.allLines(of: 2) == [
+                "notifyctl: standard output cannot be written: No space left on device.",
+                "notifyd: standard output cannot be written: Bad file descriptor.",
+            ])
     }
 
     @Test(arguments: ["2>/dev/full", "2>&-", "2> >(exec true)", ">/dev/full 2>/dev/full", ">&- 2>&-"])
@@ -83,120 +81,108 @@ import Testing
         }
     }
 
-    @Test(arguments: ["listen --claim", "listen --claim --since 0 --json=short"], [SIGTERM, SIGINT])
+    @Test(.rig, arguments: ["listen --claim", "listen --claim --since 0 --json=short"], [SIGTERM, SIGINT])
     func aFullPipeDoesNotKeepAProgramFromEnding(_ command: String, _ signal: CInt) async throws {
-        try await withRig { rig in
-            let (path, end) = try fullPipe(in: rig)
-            defer { close(end) }
-            let program = try ChildProcess(
-                "/bin/sh", ["-c", "exec \(BuiltPrograms.notifyctl) \(command) >\(path)"], environment: rig.environment)
-            // It has heard an event, and has to print it.
-            try await rig.until("an event is claimed") {
-                try await rig.client.send("/post/27")
-                return try await rig.client.statistics()["claimed"] ?? 0 > 0
+        let (path, end) = try fullPipe(in: rig)
+        defer { close(end) }
+        let program = try ChildProcess(
+            "/bin/sh", ["-c", "exec \(BuiltPrograms.notifyctl) \(command) >\(path)"], environment: rig.environment)
+        // It has heard an event, and has to print it.
+        try await rig.until("an event is claimed") {
+            try await rig.client.send("/post/27")
+            return try await rig.client.statistics()["claimed"] ?? 0 > 0
+        }
+        program.signal(signal)
+        #expect(await program.waitForExit() == .code(0))
+    }
+
+    @Test(.rig) func aFullPipeDoesNotKeepAStatusBarFromEnding() async throws {
+        let (path, end) = try fullPipe(in: rig)
+        defer { close(end) }
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        func readAll() -> String {
+            var text = ""
+            while case let count = read(end, &buffer, buffer.count), count > 0 {
+                text += String(decoding: buffer[..<count], as: UTF8.self)
             }
-            program.signal(signal)
-            #expect(await program.waitForExit() == .code(0))
+            return text
         }
+        _ = readAll()
+        let program = try ChildProcess(
+            "/bin/sh", ["-c", "exec \(BuiltPrograms.notifyctl) inbox --follow json >\(path)"],
+            environment: rig.environment)
+        try await rig.until("a line is printed") { readAll().contains(#""unread":0"#) }
+        fill(end)
+        try await rig.client.publish("/post/27", options: PublishOptions(window: .zero))
+        #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
+        program.signal(SIGTERM)
+        #expect(await program.waitForExit() == .code(0))
     }
 
-    @Test func aFullPipeDoesNotKeepAStatusBarFromEnding() async throws {
-        try await withRig { rig in
-            let (path, end) = try fullPipe(in: rig)
-            defer { close(end) }
-            var buffer = [UInt8](repeating: 0, count: 4096)
-            func readAll() -> String {
-                var text = ""
-                while case let count = read(end, &buffer, buffer.count), count > 0 {
-                    text += String(decoding: buffer[..<count], as: UTF8.self)
-                }
-                return text
-            }
-            _ = readAll()
-            let program = try ChildProcess(
-                "/bin/sh", ["-c", "exec \(BuiltPrograms.notifyctl) inbox --follow json >\(path)"],
-                environment: rig.environment)
-            try await rig.until("a line is printed") { readAll().contains(#""unread":0"#) }
-            fill(end)
-            try await rig.client.publish("/post/27", options: PublishOptions(window: .zero))
-            #expect(try await rig.outcome(ofEventAt: "/post/28") == "shown")
-            program.signal(SIGTERM)
-            #expect(await program.waitForExit() == .code(0))
-        }
+    @Test(.rig) func aReaderThatLeavesEndsAProgramWithoutAWord() async throws {
+        for _ in 1...3 { try await rig.client.publish("/post/1") }
+        let process = try ChildProcess(
+            "bash",
+            [
+                "-c",
+                """
+                mkfifo "$1/pipe"
+                for command in "notifyctl history" "notifyctl --help" "notifyd --help" \
+                "notifyctl listen --since 0"; do
+                    $command > "$1/pipe" &
+                    exec 4< "$1/pipe" 4<&-
+                    wait $!; echo $?
+                done
+                """, "bash", rig.daemon.folder.path,
+            ], environment: rig.environment, capturing: [1, 2], inOwnGroup: true)
+        #expect(await process.allLines(of: 1, within: .seconds(40)) == ["141", "141", "141", "141"])
+        #expect(await process.allLines(of: 2) == [])
     }
 
-    @Test func aReaderThatLeavesEndsAProgramWithoutAWord() async throws {
-        try await withRig { rig in
-            for _ in 1...3 { try await rig.client.publish("/post/1") }
-            let process = try ChildProcess(
-                "bash",
-                [
-                    "-c",
-                    """
-                    mkfifo "$1/pipe"
-                    for command in "notifyctl history" "notifyctl --help" "notifyd --help" \
-                    "notifyctl listen --since 0"; do
-                        $command > "$1/pipe" &
-                        exec 4< "$1/pipe" 4<&-
-                        wait $!; echo $?
-                    done
-                    """, "bash", rig.daemon.folder.path,
-                ], environment: rig.environment, capturing: [1, 2], inOwnGroup: true)
-            #expect(await process.allLines(of: 1, within: .seconds(40)) == ["141", "141", "141", "141"])
-            #expect(await process.allLines(of: 2) == [])
-        }
-    }
-
-    @Test(arguments: [
-        ("listen", "true"), ("watch /", "true"), ("inbox --follow waybar", "head -1"),
-        ("inbox --follow polybar", "head -1"),
-        ("top -n 1000 --json=short", "head -1"),
-    ])
+    @Test(
+        .rig,
+        arguments: [
+            ("listen", "true"), ("watch /", "true"), ("inbox --follow waybar", "head -1"),
+            ("inbox --follow polybar", "head -1"),
+            ("top -n 1000 --json=short", "head -1"),
+        ])
     func aCommandThatFollowsEndsWithItsReaderThoughNothingHappens(_ command: String, _ reader: String) async throws {
-        try await withRig { rig in
-            let script = "notifyctl \(command) | \(reader) > /dev/null; echo ${PIPESTATUS[0]}"
-            let process = try ChildProcess(
-                "bash", ["-c", script], environment: rig.environment, capturing: [1, 2], inOwnGroup: true)
-            #expect(await process.allLines(of: 1, within: .seconds(20)) == ["141"])
-            #expect(await process.allLines(of: 2) == [])
-        }
+        let script = "notifyctl \(command) | \(reader) > /dev/null; echo ${PIPESTATUS[0]}"
+        let process = try ChildProcess(
+            "bash", ["-c", script], environment: rig.environment, capturing: [1, 2], inOwnGroup: true)
+        #expect(await process.allLines(of: 1, within: .seconds(20)) == ["141"])
+        #expect(await process.allLines(of: 2) == [])
     }
 
-    @Test func aScreenIsHeldThoughNobodyReadsThatItIsOpen() async throws {
-        try await withRig { rig in
-            let process = try rig.startScript("notifyctl screen /post/27 | head -1")
-            #expect(await process.lines(of: 1).next(within: .seconds(20)) == "The screen on /post/27 is open.")
-            #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
-            await process.end()
-        }
+    @Test(.rig) func aScreenIsHeldThoughNobodyReadsThatItIsOpen() async throws {
+        let process = try rig.startScript("notifyctl screen /post/27 | head -1")
+        #expect(await process.lines(of: 1).next(within: .seconds(20)) == "The screen on /post/27 is open.")
+        #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
+        await process.end()
     }
 
-    @Test func aClosedDescriptorIsNotTheConnectionToTheBus() async throws {
-        try await withRig { rig in
-            // With the number of standard output, the connection would get the text, and be ended by the bus.
-            let process = try rig.startScript("notifyctl mute /post 1h <&- >&- 2>&-; echo $?")
-            #expect(await process.allLines(of: 1) == ["0"])
-        }
+    @Test(.rig) func aClosedDescriptorIsNotTheConnectionToTheBus() async throws {
+        // With the number of standard output, the connection would get the text, and be ended by the bus.
+        let process = try rig.startScript("notifyctl mute /post 1h <&- >&- 2>&-; echo $?")
+        #expect(await process.allLines(of: 1) == ["0"])
     }
 
-    @Test func helpForACommandThatIsNotThereIsWrongUsage() async throws {
-        try await withRig { rig in
-            let result = try await rig.run("help", "bogus")
-            #expect(result.exit == .code(64))
-            #expect(result.errors.first?.contains("“bogus” is not a command") == true)
-            #expect(try await rig.run("help", "config", "check").exit == .code(0))
-            let unknown = try await rig.run("config", "chek").errors
-            #expect(unknown.contains { $0.hasPrefix("Usage: notifyctl config ") }, "\(unknown)")
-            // Found when the command runs.
-            let late = try await rig.run("send", "post")
-            #expect(late.exit == .code(64))
-            #expect(late.errors.contains { $0.hasPrefix("Usage: notifyctl send ") }, "\(late.errors)")
-            for (mistyped, right) in [(["sned", "/x"], "send"), (["config", "chek"], "check")] {
-                let process = try rig.start(arguments: mistyped)
-                #expect(await process.waitForExit() == .code(64))
-                let errors = await process.allLines(of: 2) ?? []
-                #expect(errors.first?.hasSuffix("is not a command. Did you mean “\(right)”?") == true, "\(errors)")
-            }
+    @Test(.rig) func helpForACommandThatIsNotThereIsWrongUsage() async throws {
+        let result = try await rig.run("help", "bogus")
+        #expect(result.exit == .code(64))
+        #expect(result.errors.first?.contains("“bogus” is not a command") == true)
+        #expect(try await rig.run("help", "config", "check").exit == .code(0))
+        let unknown = try await rig.run("config", "chek").errors
+        #expect(unknown.contains { $0.hasPrefix("Usage: notifyctl config ") }, "\(unknown)")
+        // Found when the command runs.
+        let late = try await rig.run("send", "post")
+        #expect(late.exit == .code(64))
+        #expect(late.errors.contains { $0.hasPrefix("Usage: notifyctl send ") }, "\(late.errors)")
+        for (mistyped, right) in [(["sned", "/x"], "send"), (["config", "chek"], "check")] {
+            let process = try rig.start(arguments: mistyped)
+            #expect(await process.waitForExit() == .code(64))
+            let errors = await process.allLines(of: 2) ?? []
+            #expect(errors.first?.hasSuffix("is not a command. Did you mean “\(right)”?") == true, "\(errors)")
         }
     }
 }

@@ -7,9 +7,7 @@ import Testing
 /// `Press`: a button of an event without its banner.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct PressTests {
-    private func refusal(_ body: () async throws -> Void) async -> NotifyError? {
-        await #expect(throws: NotifyError.self) { try await body() }
-    }
+    private let stage: BannerStage! = Fixture.current()
 
     @Test func aPressIsAnnouncedRunsTheCommandAndClaims() async throws {
         let route = #"""
@@ -37,24 +35,22 @@ struct PressTests {
         }
     }
 
-    @Test func undecidedAndMutedEventsHaveButtonsToo() async throws {
-        try await withBannerStage { stage in
-            let buttons = BannerOptions(buttons: [.init(key: "yes", label: "Yes")])
-            let open = try await stage.client.publish(
-                "/a", options: PublishOptions(window: .seconds(60), appearance: buttons))
-            try await stage.client.press("yes", of: open)
-            #expect(try await stage.action() == ["/a", .uint64(open.rawValue), "yes"])
-            #expect(try await stage.outcome(of: open).kind == "claimed")
-            try await stage.client.mute("/b", for: .seconds(600))
-            let muted = try await stage.client.publish("/b", options: PublishOptions(appearance: buttons))
-            #expect(try await stage.outcome(of: muted).kind == "muted")
-            #expect(await refusal { try await stage.client.press("no", of: muted) }?.shortName == "InvalidEvent")
-            #expect(try await stage.client.unread() == 1)
-            try await stage.client.press("yes", of: muted)
-            #expect(try await stage.action() == ["/b", .uint64(muted.rawValue), "yes"])
-            #expect(try await stage.client.unread() == 0)
-            #expect(await refusal { try await stage.client.press("yes", of: muted) }?.shortName == "NotClaimant")
-        }
+    @Test(.bannerStage) func undecidedAndMutedEventsHaveButtonsToo() async throws {
+        let buttons = BannerOptions(buttons: [.init(key: "yes", label: "Yes")])
+        let open = try await stage.client.publish(
+            "/a", options: PublishOptions(window: .seconds(60), appearance: buttons))
+        try await stage.client.press("yes", of: open)
+        #expect(try await stage.action() == ["/a", .uint64(open.rawValue), "yes"])
+        #expect(try await stage.outcome(of: open).kind == "claimed")
+        try await stage.client.mute("/b", for: .seconds(600))
+        let muted = try await stage.client.publish("/b", options: PublishOptions(appearance: buttons))
+        #expect(try await stage.outcome(of: muted).kind == "muted")
+        #expect(await refusal { try await stage.client.press("no", of: muted) }?.shortName == "InvalidEvent")
+        #expect(try await stage.client.unread() == 1)
+        try await stage.client.press("yes", of: muted)
+        #expect(try await stage.action() == ["/b", .uint64(muted.rawValue), "yes"])
+        #expect(try await stage.client.unread() == 0)
+        #expect(await refusal { try await stage.client.press("yes", of: muted) }?.shortName == "NotClaimant")
     }
 
     @Test func aPressWhoseCommandIsNotStartedChangesNothing() async throws {
@@ -110,19 +106,17 @@ struct PressTests {
         }
     }
 
-    @Test func aResidentEventIsPressedAgainAndAgain() async throws {
-        try await withBannerStage { stage in
-            let server = try await stage.server()
-            let look = BannerOptions(isResident: true, buttons: [.init(key: "next", label: "Next")])
-            let id = try await stage.client.publish("/a", options: PublishOptions(appearance: look))
-            #expect(try await stage.outcome(of: id).kind == "shown")
-            for _ in 1...2 {
-                try await stage.client.press("next", of: id)
-                #expect(try await stage.action() == ["/a", .uint64(id.rawValue), "next"])
-            }
-            #expect(server.closes.all.isEmpty)
-            #expect(try await stage.client.claim(id) == .retracted)
+    @Test(.bannerStage) func aResidentEventIsPressedAgainAndAgain() async throws {
+        let server = try await stage.server()
+        let look = BannerOptions(isResident: true, buttons: [.init(key: "next", label: "Next")])
+        let id = try await stage.client.publish("/a", options: PublishOptions(appearance: look))
+        #expect(try await stage.outcome(of: id).kind == "shown")
+        for _ in 1...2 {
+            try await stage.client.press("next", of: id)
+            #expect(try await stage.action() == ["/a", .uint64(id.rawValue), "next"])
         }
+        #expect(server.closes.all.isEmpty)
+        #expect(try await stage.client.claim(id) == .retracted)
     }
 
     @Test func whoMayNotClaimMayNotPress() async throws {

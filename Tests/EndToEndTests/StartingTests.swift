@@ -54,3 +54,130 @@ struct StartingTests {
         }
     }
 }
+
+/// Servers that are not there, and that the bus can start.
+@Suite(.serialized, .timeLimit(.minutes(2)))
+struct ServerStartTests {
+    private let stage: BannerStage! = Fixture.current()
+
+    @Test func theFirstBannerThatIsDueHasTheBusStartAServer() async throws {
+        try await withServiceFile { folder, sign in
+            try await withBannerStage(serviceFolder: folder) { stage in
+                let silent = try await stage.client.publish("/run/r1/mate/Mina", fields: ["distance": .uint32(1)])
+                _ = try await stage.client.explain(silent)
+                #expect(!FileManager.default.fileExists(atPath: sign))
+                let id = try await stage.client.send("/note/1", title: "one")
+                try await stage.until("the program of the service runs") {
+                    FileManager.default.fileExists(atPath: sign)
+                }
+                let server = try await stage.server()
+                #expect(try await stage.outcome(of: id).kind == "shown")
+                #expect(try await stage.banner(on: server).title == "one")
+                #expect(try await stage.statistic("server-start-failures") == 0)
+            }
+        }
+    }
+
+    @Test(.bannerStage) func aServerThatCannotBeStartedIsLoggedAndCounted() async throws {
+        _ = try await stage.client.send("/note/1", title: "one")
+        try await stage.logged("The bus could not start a notification server")
+        try await stage.until("server-start-failures", is: 1)
+    }
+
+    @Test func aConfigurationCanForbidToStartOne() async throws {
+        try await withServiceFile { folder, sign in
+            try await withBannerStage("start_server = false\n", serviceFolder: folder) { stage in
+                _ = try await stage.client.send("/note/1", title: "one")
+                try await stage.until("open-windows", is: 0)
+                _ = try await stage.client.statistics()
+                #expect(!FileManager.default.fileExists(atPath: sign))
+                #expect(try await stage.statistic("server-start-failures") == 0)
+            }
+        }
+    }
+
+    /// A service whose program leaves a sign. The server itself is in this process.
+    private func withServiceFile(_ body: (_ folder: String, _ sign: String) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let sign = folder.path + "/started"
+        try folder.write(
+            """
+            [D-BUS Service]
+            Name=org.freedesktop.Notifications
+            Exec=/bin/sh -c "touch \(sign); exec sleep 20"
+
+            """, to: "org.freedesktop.Notifications.service")
+        try await body(folder.path, sign)
+    }
+}
+
+/// Where the state is kept.
+@Suite(.timeLimit(.minutes(1)))
+struct StateDirectoryTests {
+    private let rig: FaultRig! = Fixture.current()
+
+    @Test func aRelativeStateDirectoryIsRelativeToTheWorkingDirectory() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        let command = ["sh", "-c", "cd '\(folder.path)'; exec \"$0\" --state some/where"]
+        try await withFaultRig(through: command) { rig in
+            _ = try await rig.send("/note/1")
+            #expect(FileManager.default.fileExists(atPath: folder.path + "/some/where/index.db"))
+            #expect(!FileManager.default.fileExists(atPath: "/some"))
+        }
+    }
+
+    @Test(.faultRig) func aJournalHasANameThatItKeeps() async throws {
+        let name = try #require(try await rig.property("Device")?.string)
+        #expect(name.count == 32 && name.allSatisfy { "0123456789abcdef".contains($0) })
+        try await rig.daemon.restart()
+        #expect(try await rig.property("Device")?.string == name)
+        // A new journal is another one.
+        await rig.daemon.kill()
+        try FileManager.default.removeItem(atPath: rig.state)
+        try await rig.daemon.start()
+        #expect(try await rig.property("Device")?.string?.count == 32)
+        #expect(try await rig.property("Device")?.string != name)
+    }
+
+    @Test(.faultRig) func aNewDeviceIsTakenWhileNotifydDoesNotRun() async throws {
+        let name = try #require(try await rig.property("Device")?.string)
+        let id = try await rig.send("/note/1")
+        func take() async throws -> (exit: ChildProcess.Exit?, output: [String], errors: [String]) {
+            let process = try ChildProcess(
+                BuiltPrograms.notifyd, ["--new-device"], environment: rig.daemon.environment, capturing: [1, 2])
+            let exit = await process.waitForExit(within: .seconds(30))
+            return (exit, await process.allLines(of: 1) ?? [], await process.allLines(of: 2) ?? [])
+        }
+        let refused = try await take()
+        #expect(refused.exit == .code(69) && refused.output.isEmpty)
+        #expect(refused.errors.first?.contains("Stop notifyd first") == true)
+        #expect(try await rig.property("Device")?.string == name)
+        await rig.daemon.stop()
+        let taken = try await take()
+        #expect(taken.exit == .code(0), "\(taken)")
+        try await rig.daemon.start()
+        let new = try await rig.property("Device")?.string
+        #expect(taken.output == [new] && new != name && new?.count == 32)
+        // What was published before keeps its global name.
+        let client = try await NotifyClient(address: rig.bus.address)
+        let event = try await client.journalChanges().changes.first { $0.kind == "event" && $0.id.rawValue == id }
+        await client.close()
+        #expect(event?.details["source"]?.string == "notifyd:" + name)
+        #expect(event?.details["event-id"]?.string == "\(id)")
+        await rig.daemon.stop()
+        try FileManager.default.removeItem(atPath: rig.state)
+        #expect(try await take().exit == .code(66))
+        try await rig.daemon.start()
+    }
+
+    @Test func aRelativeVariableIsIgnored() async throws {
+        let name = "rel-\(UUID().uuidString)"
+        try await withFaultRig(state: name) { rig in
+            _ = try await rig.send("/note/1")
+            #expect(FileManager.default.fileExists(atPath: rig.daemon.folder.path + "/.local/state/notifyd/index.db"))
+            #expect(!FileManager.default.fileExists(atPath: "/" + name))
+        }
+    }
+}

@@ -2,12 +2,15 @@ import ArgumentParser
 import Glibc
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import NotifyText
 import Testing
 
 @testable import notifyctl
 
 struct CommandLineTests {
+    private let bus: PrivateBus! = Fixture.current()
+
     @Test(arguments: [
         ("100ms", Duration.milliseconds(100)), ("5s", .seconds(5)), ("1500ms", .milliseconds(1500)),
         ("10m", .seconds(600)), ("2h", .seconds(7200)), ("250us", .microseconds(250)), ("0s", .zero), ("0", .zero),
@@ -250,15 +253,13 @@ struct CommandLineTests {
         #expect(NotifyError.noSessionBus.message.contains("set DBUS_SESSION_BUS_ADDRESS"))
     }
 
-    @Test func theErrorTellsWhoHasKeptTheAddressOfAnotherBusWhichIsTheirOwn() async throws {
-        try await withPrivateBus { bus in
-            let folder = String(bus.address.dropFirst("unix:path=".count).dropLast("/bus".count))
-            var environment = ["XDG_RUNTIME_DIR": folder]
-            let advice = { NotifyError.busAdvice { environment[$0] } }
-            #expect(advice().contains("--address \(bus.address).") && !advice().contains("is yours"))
-            environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/run/user/4711/bus"
-            #expect(advice().contains("--address \(bus.address). DBUS_SESSION_BUS_ADDRESS is set, and does not name"))
-        }
+    @Test(.privateBus) func theErrorTellsWhoHasKeptTheAddressOfAnotherBusWhichIsTheirOwn() async throws {
+        let folder = String(bus.address.dropFirst("unix:path=".count).dropLast("/bus".count))
+        var environment = ["XDG_RUNTIME_DIR": folder]
+        let advice = { NotifyError.busAdvice { environment[$0] } }
+        #expect(advice().contains("--address \(bus.address).") && !advice().contains("is yours"))
+        environment["DBUS_SESSION_BUS_ADDRESS"] = "unix:path=/run/user/4711/bus"
+        #expect(advice().contains("--address \(bus.address). DBUS_SESSION_BUS_ADDRESS is set, and does not name"))
     }
 
     // MARK: Until

@@ -1,65 +1,62 @@
 import Glibc
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 @testable import NotifyClient
 
 @Suite(.timeLimit(.minutes(1)))
 struct RehearsalTests {
-    @Test func theStandInServerAnswersIdsAndTellsOnlyTheCallerOfClosing() async throws {
-        try await withPrivateBus { bus in
-            let server = try await NotificationServer.start(on: bus, capabilities: ["body"])
-            let signals = Mailbox<Message>()
-            let caller = try await Connection.open(bus.address, onSignal: { signals.put($0) })
-            #expect(try await caller.call(server.call("GetCapabilities")).arguments == [.strings(["body"])])
+    private let bus: PrivateBus! = Fixture.current()
 
-            let first = try await caller.call(notify(server, "one"))
-            #expect(first.arguments == [.uint32(1)])
-            #expect(try await caller.call(notify(server, "two", replacing: 1)).arguments == [.uint32(1)])
-            #expect(try await caller.call(notify(server, "three")).arguments == [.uint32(2)])
-            #expect(server.banners.all.map(\.title) == ["one", "two", "three"])
-            #expect(server.showing.map(\.title) == ["two", "three"])
-            let banner = try #require(await server.banners.next(within: .seconds(5), where: { $0.title == "three" }))
-            #expect(banner.actions == ["accept", "Join"])
-            #expect(banner.hints == ["urgency": .byte(2)])
-            #expect(banner.timeout == -1)
-            #expect(banner.sender == caller.uniqueName)
+    @Test(.privateBus) func theStandInServerAnswersIdsAndTellsOnlyTheCallerOfClosing() async throws {
+        let server = try await NotificationServer.start(on: bus, capabilities: ["body"])
+        let signals = Mailbox<Message>()
+        let caller = try await Connection.open(bus.address, onSignal: { signals.put($0) })
+        #expect(try await caller.call(server.call("GetCapabilities")).arguments == [.strings(["body"])])
 
-            _ = try await caller.call(server.call("CloseNotification", [.uint32(1)]))
-            server.invoke("accept", on: 2)
-            server.dismiss(2)
-            for expected in [
-                ("NotificationClosed", [Value.uint32(1), .uint32(3)]), ("ActionInvoked", [.uint32(2), "accept"]),
-                ("NotificationClosed", [.uint32(2), .uint32(2)]),
-            ] {
-                let signal = await signals.next(within: .seconds(5)) { $0.interface == NotificationServer.name }
-                #expect(signal?.member == expected.0)
-                #expect(signal?.arguments == expected.1)
-                #expect(signal?.destination == caller.uniqueName)
-            }
-            #expect(server.closes.all.map(\.id) == [1])
-            #expect(server.showing.isEmpty)
-            caller.close()
+        let first = try await caller.call(notify(server, "one"))
+        #expect(first.arguments == [.uint32(1)])
+        #expect(try await caller.call(notify(server, "two", replacing: 1)).arguments == [.uint32(1)])
+        #expect(try await caller.call(notify(server, "three")).arguments == [.uint32(2)])
+        #expect(server.banners.all.map(\.title) == ["one", "two", "three"])
+        #expect(server.showing.map(\.title) == ["two", "three"])
+        let banner = try #require(await server.banners.next(within: .seconds(5), where: { $0.title == "three" }))
+        #expect(banner.actions == ["accept", "Join"])
+        #expect(banner.hints == ["urgency": .byte(2)])
+        #expect(banner.timeout == -1)
+        #expect(banner.sender == caller.uniqueName)
+
+        _ = try await caller.call(server.call("CloseNotification", [.uint32(1)]))
+        server.invoke("accept", on: 2)
+        server.dismiss(2)
+        for expected in [
+            ("NotificationClosed", [Value.uint32(1), .uint32(3)]), ("ActionInvoked", [.uint32(2), "accept"]),
+            ("NotificationClosed", [.uint32(2), .uint32(2)]),
+        ] {
+            let signal = await signals.next(within: .seconds(5)) { $0.interface == NotificationServer.name }
+            #expect(signal?.member == expected.0)
+            #expect(signal?.arguments == expected.1)
+            #expect(signal?.destination == caller.uniqueName)
         }
+        #expect(server.closes.all.map(\.id) == [1])
+        #expect(server.showing.isEmpty)
+        caller.close()
     }
 
-    @Test func theStandInServerCanFailInThreeWays() async throws {
-        try await withPrivateBus { bus in
-            let server = try await NotificationServer.start(on: bus, mode: .erroring(name: "a.b.Failed"))
-            let caller = try await Connection.open(bus.address)
-            let failed = await #expect(throws: NotifyError.self) { try await caller.call(notify(server, "")) }
-            #expect(failed?.name == "a.b.Failed")
-            server.setMode(.hanging)
-            let hung = await #expect(throws: NotifyError.self) {
-                try await caller.call(notify(server, ""), timeout: .milliseconds(20))
-            }
-            #expect(hung?.code == .timedOut)
-            server.setMode(.vanishing)
-            let gone = await #expect(throws: NotifyError.self) { try await caller.call(notify(server, "")) }
-            #expect(gone?.code == .notReachable)
-            #expect(server.banners.all.map(\.id) == [0, 0, 0])
-            caller.close()
+    @Test(.privateBus) func theStandInServerCanFailInThreeWays() async throws {
+        let server = try await NotificationServer.start(on: bus, mode: .erroring(name: "a.b.Failed"))
+        let caller = try await Connection.open(bus.address)
+        #expect(await refusal { try await caller.call(notify(server, "")) }?.name == "a.b.Failed")
+        server.setMode(.hanging)
+        let hung = await #expect(throws: NotifyError.self) {
+            try await caller.call(notify(server, ""), timeout: .milliseconds(20))
         }
+        #expect(hung?.code == .timedOut)
+        server.setMode(.vanishing)
+        #expect(await refusal { try await caller.call(notify(server, "")) }?.code == .notReachable)
+        #expect(server.banners.all.map(\.id) == [0, 0, 0])
+        caller.close()
     }
 
     @Test func aMailboxKeepsWhatNobodyWaitedFor() async {

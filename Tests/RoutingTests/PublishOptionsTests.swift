@@ -78,3 +78,88 @@ import Testing
         #expect(try read("ttl", .uint32(28 * 24 * 3600)).lifetime == Limits.maximumLifetime)
     }
 }
+
+/// Title, body and fields, packed or not.
+struct EventContentTests {
+    @Test(arguments: [
+        ("", "", []),
+        ("Mina", "", [Field(name: "from", value: .string("Mina"))]),
+        (
+            "영희가 도착", "a\nb",
+            [Field(name: "x", value: .array(of: "y", [.byte(1), .byte(2)])), Field(name: "", value: .int16(-1))]
+        ),
+    ]) func whatIsPackedIsTheSame(title: String, body: String, fields: [Field]) {
+        let content = EventContent(title: title, body: body, fields: fields)
+        for content in [content, content.packed, content.packed.packed] {
+            #expect(content.title == title && content.body == body && content.fields == fields)
+        }
+    }
+
+    /// The signal has what came, and the banner too.
+    @Test func ofVeryManyEventsNoneIsChanged() throws {
+        var limits = Limits()
+        limits.unpackedEvents = 1
+        var bench = Bench(limits: limits)
+        for text in ["a", "b", "c"] {
+            let publication = Publication(
+                topic: try Topic("/\(text)"), title: "Title \(text)", body: text, sender: Bench.peer)
+            let effects = bench.take(.published(publication))
+            guard case .success(.accepted(let id)) = bench.reply else { preconditionFailure("the event was refused") }
+            let announced = effects.compactMap { if case .announce(let event, _) = $0 { event.title } else { nil } }
+            #expect(announced == ["Title \(text)"])
+            #expect(bench.router.event(id)?.title == "Title \(text)" && bench.router.event(id)?.body == text)
+        }
+    }
+}
+
+/// `ttl` 0: what comes too late for a banner.
+struct ExpiredAtOnceTests {
+    private var bench = Bench([
+        Route(pattern: try! TopicPattern("/value/{id}"), retain: true, window: .milliseconds(100))
+    ])
+
+    private mutating func publish(_ topic: String, _ options: PublishOptions = PublishOptions()) -> [Effect] {
+        var options = options
+        options.lifetime = .zero
+        return bench.take(
+            .published(Publication(topic: try! Topic(topic), title: "", body: "", options: options, sender: ":1.1")))
+    }
+
+    @Test mutating func itIsAnnouncedAndExpired() {
+        bench.take(.server(.ready))
+        let effects = publish("/post/1")
+        #expect(effects.outcomes == [EventID(1): .expired])
+        #expect(bench.router.undecidedCount == 0)
+        #expect(bench.wait(.seconds(10)).banners.isEmpty)
+        #expect(bench.router.statistics[.expired] == 1)
+        // A claim of it only marks it as read, which the journal does.
+        #expect(!bench.router.remembers(EventID(1)))
+    }
+
+    @Test mutating func aScreenStillClaimsIt() {
+        bench.take(.screenOpened(try! TopicPrefix("/post"), try! ScreenOptions([]), by: ":1.2"))
+        #expect(publish("/post/1").outcomes == [EventID(1): .claimed])
+    }
+
+    @Test mutating func itIsNoValueAndLeavesTheOneThereIs() {
+        bench.publish("/value/1")
+        #expect(bench.router.names.values[try! Topic("/value/1")]?.id == EventID(1))
+        _ = publish("/value/1")
+        #expect(bench.router.names.values[try! Topic("/value/1")]?.id == EventID(1))
+        var options = PublishOptions()
+        options.retain = true
+        _ = publish("/post/2", options)
+        #expect(bench.router.names.values[try! Topic("/post/2")] == nil)
+    }
+
+    @Test mutating func itTakesThePlaceOfAnEarlierOne() {
+        bench.take(.server(.ready))
+        let first = bench.publish("/post/1", collapse: "k")
+        bench.take(.banner(bench.wait(.milliseconds(100)).banners[0].call, .shown(BannerID(7))))
+        var options = PublishOptions()
+        options.collapse = "k"
+        let effects = publish("/post/1", options)
+        #expect(effects.outcomes == [first: .replaced, EventID(2): .expired])
+        #expect(effects.closed == [BannerID(7)])
+    }
+}

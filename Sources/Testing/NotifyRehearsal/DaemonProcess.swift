@@ -132,6 +132,12 @@ package final class DaemonProcess: Sendable {
         signal(SIGKILL)
         _ = await waitForExit()
     }
+
+    /// Ends it, as a crash does or in order, and starts it again.
+    package func restart(inOrder: Bool = false, with extra: [String: String] = [:]) async throws {
+        if inOrder { await stop() } else { await kill() }
+        try await start(with: extra)
+    }
 }
 
 extension ChildProcess {

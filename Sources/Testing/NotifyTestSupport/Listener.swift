@@ -77,3 +77,82 @@ extension Listener {
         return (outcome, banner, count)
     }
 }
+
+public struct Recording: Sendable {
+    /// An output in a lane of expectation.
+    public struct Happening: Equatable, Sendable {
+        public var lane: String
+        public var occurrence: Occurrence
+        public var at: Duration
+        /// Events behind the banner, where the happening is a banner or its update.
+        public var count: Int?
+    }
+
+    public struct Answer: Equatable, Sendable {
+        public var actor: String
+        public var verb: Verb
+        public var symbol: Symbol
+        public var text: String
+    }
+
+    public var happenings: [Happening] = []
+    public var answers: [Answer] = []
+    /// When each event was published; in real time the moment before the call.
+    public var published: [Occurrence: Duration] = [:]
+    public var refusals: [Symbol: String] = [:]
+    /// Events that got the id of an earlier one.
+    public var repeats: [Symbol: Symbol] = [:]
+    public var undecided: Set<Occurrence> = []
+    /// Violated invariants, independent of the scenario.
+    public var faults: [String] = []
+
+    mutating func note(_ lane: String, _ occurrence: Occurrence, at: Duration, count: Int? = nil) {
+        happenings.append(Happening(lane: lane, occurrence: occurrence, at: at, count: count))
+    }
+}
+
+/// The distribution of measured times.
+package struct LatencyDistribution: CustomStringConvertible {
+    private let sorted: [Duration]
+
+    package init?(_ durations: [Duration]) {
+        guard !durations.isEmpty else { return nil }
+        sorted = durations.sorted()
+    }
+
+    package var minimum: Duration { sorted[0] }
+    package var maximum: Duration { sorted[sorted.count - 1] }
+
+    package func percentile(_ percent: Int) -> Duration {
+        sorted[max(0, (sorted.count * percent + 99) / 100 - 1)]
+    }
+
+    package var description: String {
+        if sorted.count == 1 { return minimum.milliseconds }
+        return "\(minimum.milliseconds) to \(maximum.milliseconds) (p50 \(percentile(50).milliseconds), "
+            + "p99 \(percentile(99).milliseconds), \(sorted.count) of them)"
+    }
+}
+
+extension Scenario {
+    /// The delays of banners in a recording.
+    package func spread(in recording: Recording) -> LatencyDistribution? {
+        var due: [String: [Duration]] = [:]
+        for name in ["banner", "update"] {
+            for mark in lane(name)?.marks ?? [] {
+                due["\(name) \(mark.symbol)", default: []].append(settings.step * mark.column)
+            }
+        }
+        var lateness: [Duration] = []
+        for happening in recording.happenings {
+            let key = "\(happening.lane) \(happening.occurrence.symbol)"
+            if due[key]?.isEmpty == false { lateness.append(happening.at - due[key]!.removeFirst()) }
+            if case .after(let length)? = fate(of: happening.occurrence.symbol)?.delay,
+                happening.lane == "banner", let published = recording.published[happening.occurrence]
+            {
+                lateness.append(happening.at - published - length)
+            }
+        }
+        return LatencyDistribution(lateness)
+    }
+}

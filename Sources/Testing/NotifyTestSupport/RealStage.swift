@@ -282,3 +282,13 @@ extension Attribute.Scalar {
         }
     }
 }
+
+/// The error with which a call is refused; `nil` if it is not.
+package func refusal(of call: () async throws -> some Any) async -> NotifyError? {
+    do {
+        _ = try await call()
+        return nil
+    } catch {
+        return error as? NotifyError
+    }
+}

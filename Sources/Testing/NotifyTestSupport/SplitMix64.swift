@@ -15,3 +15,12 @@ public struct SplitMix64: RandomNumberGenerator {
         return mixed ^ (mixed >> 31)
     }
 }
+
+extension SplitMix64 {
+    package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+
+    package mutating func pick<Element>(_ elements: [Element]) -> Element { elements[below(elements.count)] }
+
+    /// True with a probability in percent.
+    package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+}

@@ -6,6 +6,7 @@ import Testing
 /// What waits while the broker is away.
 @Suite(.serialized, .timeLimit(.minutes(6)))
 struct BacklogTests {
+    private let rig: LinkRig! = Fixture.current()
     private static let silent = PublishOptions(banner: false)
 
     @Test func whileTheBrokerIsAwayNothingGrowsButTheCount() async throws {
@@ -58,79 +59,73 @@ struct BacklogTests {
 
     /// A broker that forgets its sessions, or has more for a device than it keeps, drops the rest: the device asks for
     /// it.
-    @Test func whatTheBrokerDropsComesLater() async throws {
-        try await withLink { rig in
-            try await rig.one.client.publish("/log/a", title: "0", options: Self.silent)
-            try await rig.two.hears("0")
-            await rig.broker.kill()
-            let titles = (0...3000).map { "\($0)" }
-            for title in titles.dropFirst() {
-                try await rig.one.client.publish("/log/a", title: title, options: Self.silent)
-            }
-            try await rig.broker.start()
-            var heard: [String] = []
-            var lastID: EventID = 0
-            try await rig.two.until("all is heard", within: .seconds(180)) {
-                let page = try await rig.two.client.history("/", after: lastID)
-                heard += page.map(\.event.title)
-                lastID = page.last?.event.id ?? lastID
-                return heard.count >= titles.count
-            }
-            #expect(heard.sorted() == titles.sorted(), "\(heard.count) events, of which \(Set(heard).count) differ")
+    @Test(.link) func whatTheBrokerDropsComesLater() async throws {
+        try await rig.one.client.publish("/log/a", title: "0", options: Self.silent)
+        try await rig.two.hears("0")
+        await rig.broker.kill()
+        let titles = (0...3000).map { "\($0)" }
+        for title in titles.dropFirst() {
+            try await rig.one.client.publish("/log/a", title: title, options: Self.silent)
         }
+        try await rig.broker.start()
+        var heard: [String] = []
+        var lastID: EventID = 0
+        try await rig.two.until("all is heard", within: .seconds(180)) {
+            let page = try await rig.two.client.history("/", after: lastID)
+            heard += page.map(\.event.title)
+            lastID = page.last?.event.id ?? lastID
+            return heard.count >= titles.count
+        }
+        #expect(heard.sorted() == titles.sorted(), "\(heard.count) events, of which \(Set(heard).count) differ")
     }
 
     /// Only what would go out is counted, also by a bridge that was started meanwhile.
-    @Test func whatIsNotSharedDoesNotWait() async throws {
-        try await withLink(1, link: "skip = [\"/local\"]") { rig in
+    @Test(.link(1, link: "skip = [\"/local\"]")) func whatIsNotSharedDoesNotWait() async throws {
+        await rig.broker.kill()
+        try await rig.one.until("the broker is missed") {
+            try await rig.one.property("State")?.string != "connected"
+        }
+        try await rig.one.client.publish("/local/a", title: "two", options: Self.silent)
+        try await rig.one.client.publish("/log/a", title: "three", options: Self.silent)
+        try await rig.one.client.publish("/log/a", title: "four", options: Self.silent)
+        try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
+        await rig.one.stopBridge()
+        try rig.one.launchBridge()
+        try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
+    }
+
+    /// The journal goes on while the link begins again further back in it.
+    @Test(.link) func whatIsPublishedWhileTheBrokerComesBackArrives() async throws {
+        let isOver = Locked(false)
+        let publishing = Task {
+            var count = 0
+            while !isOver.withLock({ $0 }) {
+                count += 1
+                try await rig.one.client.publish("/log/a", title: "\(count)", options: Self.silent)
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            return count
+        }
+        for _ in 1...2 {
             await rig.broker.kill()
             try await rig.one.until("the broker is missed") {
                 try await rig.one.property("State")?.string != "connected"
             }
-            try await rig.one.client.publish("/local/a", title: "two", options: Self.silent)
-            try await rig.one.client.publish("/log/a", title: "three", options: Self.silent)
-            try await rig.one.client.publish("/log/a", title: "four", options: Self.silent)
-            try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
-            await rig.one.stopBridge()
-            try rig.one.launchBridge()
-            try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
+            try await rig.broker.start()
+            for device in rig.devices {
+                try await device.until("it is connected again", within: .seconds(60)) {
+                    try await device.property("State")?.string == "connected"
+                }
+            }
+            // Publishing goes on for a while on this connection.
+            let heard = try await rig.one.titles().count
+            try await rig.one.until("more is published") { try await rig.one.titles().count > heard + 20 }
         }
-    }
-
-    /// The journal goes on while the link begins again further back in it.
-    @Test func whatIsPublishedWhileTheBrokerComesBackArrives() async throws {
-        try await withLink { rig in
-            let isOver = Locked(false)
-            let publishing = Task {
-                var count = 0
-                while !isOver.withLock({ $0 }) {
-                    count += 1
-                    try await rig.one.client.publish("/log/a", title: "\(count)", options: Self.silent)
-                    try await Task.sleep(for: .milliseconds(5))
-                }
-                return count
-            }
-            for _ in 1...2 {
-                await rig.broker.kill()
-                try await rig.one.until("the broker is missed") {
-                    try await rig.one.property("State")?.string != "connected"
-                }
-                try await rig.broker.start()
-                for device in rig.devices {
-                    try await device.until("it is connected again", within: .seconds(60)) {
-                        try await device.property("State")?.string == "connected"
-                    }
-                }
-                // Publishing goes on for a while on this connection.
-                let heard = try await rig.one.titles().count
-                try await rig.one.until("more is published") { try await rig.one.titles().count > heard + 20 }
-            }
-            isOver.withLock { $0 = true }
-            let count = try await publishing.value
-            try await rig.two.until("all is heard", within: .seconds(120)) {
-                try await Set(rig.two.titles()).count == count
-            }
-            #expect(try await rig.two.titles().count == count)
+        isOver.withLock { $0 = true }
+        let count = try await publishing.value
+        try await rig.two.until("all is heard", within: .seconds(120)) {
+            try await Set(rig.two.titles()).count == count
         }
+        #expect(try await rig.two.titles().count == count)
     }
 }

@@ -7,6 +7,7 @@ import Testing
 /// Events between real devices: a notifyd and a notifyd-mqtt on a bus of their own each, and one mosquitto.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct EventTests {
+    private let rig: LinkRig! = Fixture.current()
     private static let silent = PublishOptions(banner: false)
 
     @Test(arguments: [true, false])
@@ -34,50 +35,46 @@ struct EventTests {
         }
     }
 
-    @Test func theStatusTellsOfDevices() async throws {
-        try await withLink { rig in
-            #expect(try await rig.one.property("State")?.string == "connected")
-            let detail = try await rig.one.property("Detail")?.string ?? ""
-            #expect(detail.contains("mina") && detail.contains("MQTT 5"))
-            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
-            try await rig.two.hears("one")
-            try await rig.one.until("the time to the broker is known") {
-                try await rig.one.property("RoundTrip")?.integer(as: UInt64.self) ?? 0 > 0
-            }
-            await rig.two.stopBridge()
-            try await rig.one.until("the other is offline") { try await !rig.one.isOnline("laptop") }
+    @Test(.link) func theStatusTellsOfDevices() async throws {
+        #expect(try await rig.one.property("State")?.string == "connected")
+        let detail = try await rig.one.property("Detail")?.string ?? ""
+        #expect(detail.contains("mina") && detail.contains("MQTT 5"))
+        try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+        try await rig.two.hears("one")
+        try await rig.one.until("the time to the broker is known") {
+            try await rig.one.property("RoundTrip")?.integer(as: UInt64.self) ?? 0 > 0
         }
+        await rig.two.stopBridge()
+        try await rig.one.until("the other is offline") { try await !rig.one.isOnline("laptop") }
     }
 
-    @Test func onlyWhatIsSharedGoesOut() async throws {
-        try await withLink(link: "share = [\"/post\", \"/run\"]\nskip = [\"/post/secret\"]") { rig in
-            for topic in ["/post/secret/1", "/other", "/run/1"] {
-                try await rig.one.client.publish(topic, title: topic, options: Self.silent)
-            }
-            try await rig.two.hears("/run/1")
-            #expect(try await rig.two.titles() == ["/run/1"])
+    @Test(.link(link: "share = [\"/post\", \"/run\"]\nskip = [\"/post/secret\"]")) func onlyWhatIsSharedGoesOut()
+        async throws
+    {
+        for topic in ["/post/secret/1", "/other", "/run/1"] {
+            try await rig.one.client.publish(topic, title: topic, options: Self.silent)
         }
+        try await rig.two.hears("/run/1")
+        #expect(try await rig.two.titles() == ["/run/1"])
     }
 
-    @Test func aThousandEventsAfterAnOutageAreThereOnceAndInOrder() async throws {
-        try await withLink { rig in
-            await rig.one.stopBridge()
-            await rig.broker.kill()
-            try await rig.two.until("it knows of the outage") {
-                try await rig.two.property("State")?.string != "connected"
-            }
-            let titles = (1...1000).map { "\($0)" }
-            for title in titles { try await rig.one.client.publish("/log/a", title: title, options: Self.silent) }
-            try await rig.broker.start()
-            // What is said before it listens again would come later than the rest.
-            try await rig.two.until("it is connected again", within: .seconds(60)) {
-                try await rig.two.property("State")?.string == "connected"
-            }
-            try await rig.two.until("its log says so") { rig.two.bridgeLog.contains("The broker is connected again") }
-            try await rig.one.startBridge()
-            try await rig.two.hears("1000", within: .seconds(60))
-            #expect(try await rig.two.titles() == titles)
+    @Test(.link) func aThousandEventsAfterAnOutageAreThereOnceAndInOrder() async throws {
+        await rig.one.stopBridge()
+        await rig.broker.kill()
+        try await rig.two.until("it knows of the outage") {
+            try await rig.two.property("State")?.string != "connected"
         }
+        let titles = (1...1000).map { "\($0)" }
+        for title in titles { try await rig.one.client.publish("/log/a", title: title, options: Self.silent) }
+        try await rig.broker.start()
+        // What is said before it listens again would come later than the rest.
+        try await rig.two.until("it is connected again", within: .seconds(60)) {
+            try await rig.two.property("State")?.string == "connected"
+        }
+        try await rig.two.until("its log says so") { rig.two.bridgeLog.contains("The broker is connected again") }
+        try await rig.one.startBridge()
+        try await rig.two.hears("1000", within: .seconds(60))
+        #expect(try await rig.two.titles() == titles)
     }
 
     @Test(arguments: [true, false])
@@ -101,76 +98,66 @@ struct EventTests {
         }
     }
 
-    @Test func aBridgeThatIsKilledLosesNothing() async throws {
-        try await withLink { rig in
-            var titles: [String] = []
-            for round in 0..<4 {
-                for number in 0..<50 {
-                    titles.append("\(round) \(number)")
-                    try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
-                    if number == 25 { await (round < 2 ? rig.one : rig.two).killBridge() }
-                }
-                try (round < 2 ? rig.one : rig.two).launchBridge()
-            }
-            try await rig.two.until("everything is there", within: .seconds(60)) {
-                try await Set(rig.two.titles()) == Set(titles)
-            }
-            #expect(try await rig.two.titles().count == titles.count)
-        }
-    }
-
-    @Test func aDaemonThatIsKilledLosesNothing() async throws {
-        try await withLink { rig in
-            var titles: [String] = []
-            for number in 0..<40 {
-                titles.append("\(number)")
+    @Test(.link) func aBridgeThatIsKilledLosesNothing() async throws {
+        var titles: [String] = []
+        for round in 0..<4 {
+            for number in 0..<50 {
+                titles.append("\(round) \(number)")
                 try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
-                if number == 20 {
-                    await rig.two.daemon.kill()
-                    try await rig.two.daemon.start()
-                }
+                if number == 25 { await (round < 2 ? rig.one : rig.two).killBridge() }
             }
-            try await rig.two.until("everything is there", within: .seconds(60)) {
-                try await Set(rig.two.titles()) == Set(titles)
-            }
-            #expect(try await rig.two.titles().count == titles.count)
-            await rig.one.daemon.kill()
-            try await rig.one.daemon.start()
-            try await rig.one.client.publish("/log/a", title: "after", options: Self.silent)
-            try await rig.two.hears("after")
+            try (round < 2 ? rig.one : rig.two).launchBridge()
         }
+        try await rig.two.until("everything is there", within: .seconds(60)) {
+            try await Set(rig.two.titles()) == Set(titles)
+        }
+        #expect(try await rig.two.titles().count == titles.count)
     }
 
-    @Test func rubbishOnTheBrokerDoesNothing() async throws {
-        try await withLink { rig in
-            let device = try await rig.one.client.device()
-            let long = String(repeating: "x", count: 300_000)
-            for topic in ["s", "v", "d", "o", "r", "u"] {
-                for text in ["rubbish", "{}", "{\"v\":1,\"sealed\":\"\"}", "", "[[[[[[[", long] {
-                    for name in [device, "0123456789abcdef0123456789abcdef", "x"] {
-                        try await publish(text, to: "notifyd/1/mina/\(topic)/\(name)", rig.broker)
-                    }
-                }
+    @Test(.link) func aDaemonThatIsKilledLosesNothing() async throws {
+        var titles: [String] = []
+        for number in 0..<40 {
+            titles.append("\(number)")
+            try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
+            if number == 20 {
+                try await rig.two.daemon.restart()
             }
-            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
-            try await rig.two.hears("one")
-            try await rig.two.client.publish("/post/27", title: "two", options: Self.silent)
-            try await rig.one.hears("two")
-            #expect(try await rig.one.titles() == ["one", "two"])
-            #expect(try await rig.one.property("State")?.string == "connected")
         }
+        try await rig.two.until("everything is there", within: .seconds(60)) {
+            try await Set(rig.two.titles()) == Set(titles)
+        }
+        #expect(try await rig.two.titles().count == titles.count)
+        try await rig.one.daemon.restart()
+        try await rig.one.client.publish("/log/a", title: "after", options: Self.silent)
+        try await rig.two.hears("after")
     }
 
-    @Test func whoHasAnotherKeyIsNotHeard() async throws {
-        try await withLink(isStarted: false) { rig in
-            try rig.two.writeSecret("//////////////////////////////////////////8=", to: "link.key")
-            try await rig.one.startBridge()
-            try await rig.two.startBridge()
-            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
-            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
-            #expect(try await rig.two.titles() == [])
-            #expect(try await rig.two.property("Peers")?.elements?.isEmpty == true)
+    @Test(.link) func rubbishOnTheBrokerDoesNothing() async throws {
+        let device = try await rig.one.client.device()
+        let long = String(repeating: "x", count: 300_000)
+        for topic in ["s", "v", "d", "o", "r", "u"] {
+            for text in ["rubbish", "{}", "{\"v\":1,\"sealed\":\"\"}", "", "[[[[[[[", long] {
+                for name in [device, "0123456789abcdef0123456789abcdef", "x"] {
+                    try await publish(text, to: "notifyd/1/mina/\(topic)/\(name)", rig.broker)
+                }
+            }
         }
+        try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+        try await rig.two.hears("one")
+        try await rig.two.client.publish("/post/27", title: "two", options: Self.silent)
+        try await rig.one.hears("two")
+        #expect(try await rig.one.titles() == ["one", "two"])
+        #expect(try await rig.one.property("State")?.string == "connected")
+    }
+
+    @Test(.link(isStarted: false)) func whoHasAnotherKeyIsNotHeard() async throws {
+        try rig.two.writeSecret("//////////////////////////////////////////8=", to: "link.key")
+        try await rig.one.startBridge()
+        try await rig.two.startBridge()
+        try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+        try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+        #expect(try await rig.two.titles() == [])
+        #expect(try await rig.two.property("Peers")?.elements?.isEmpty == true)
     }
 
     @Test func aWrongPasswordIsShown() async throws {

@@ -7,6 +7,7 @@ import Testing
 /// Banners that wait for another device: for a screen that covers the topic, or until the link has caught up.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct HoldTests {
+    private let rig: LinkRig! = Fixture.current()
     private static let atOnce = PublishOptions(window: .zero)
     /// Shorter than the way to the other device and back may take.
     private static let brief = PublishOptions(window: .milliseconds(30))
@@ -39,30 +40,28 @@ struct HoldTests {
 
     // MARK: Screens
 
-    @Test func noBannerFlashesWhileTheClaimOfAScreenElsewhereIsOnItsWay() async throws {
-        try await withLink { rig in
-            let screen = try await rig.two.client.openScreen("/post")
-            try await waitForScreen("/post/27", rig)
-            for attempt in 1... {
-                // The claim is under way for longer than the window, and for less than the 600 ms of the hold.
-                rig.two.signalBridge(SIGSTOP)
-                let sent = ContinuousClock.now
-                let id = try await rig.one.client.publish("/post/27", title: "\(attempt)", options: Self.brief)
-                try await rig.one.until("the window is over") { ContinuousClock.now - sent > .milliseconds(150) }
-                let isInTime = ContinuousClock.now - sent < .milliseconds(350)
-                rig.two.signalBridge(SIGCONT)
-                try await rig.one.until("it is decided") { try await outcome(of: id, on: rig.one) != nil }
-                if isInTime, ContinuousClock.now - sent < .milliseconds(590) || attempt == 10 {
-                    #expect(try await isHeld(id, on: rig.one))
-                    #expect(try await outcome(of: id, on: rig.one) == .claimed)
-                    #expect(!banners(rig.one).contains("\(attempt)"))
-                    break
-                }
-                // This machine was too slow.
+    @Test(.link) func noBannerFlashesWhileTheClaimOfAScreenElsewhereIsOnItsWay() async throws {
+        let screen = try await rig.two.client.openScreen("/post")
+        try await waitForScreen("/post/27", rig)
+        for attempt in 1... {
+            // The claim is under way for longer than the window, and for less than the 600 ms of the hold.
+            rig.two.signalBridge(SIGSTOP)
+            let sent = ContinuousClock.now
+            let id = try await rig.one.client.publish("/post/27", title: "\(attempt)", options: Self.brief)
+            try await rig.one.until("the window is over") { ContinuousClock.now - sent > .milliseconds(150) }
+            let isInTime = ContinuousClock.now - sent < .milliseconds(350)
+            rig.two.signalBridge(SIGCONT)
+            try await rig.one.until("it is decided") { try await outcome(of: id, on: rig.one) != nil }
+            if isInTime, ContinuousClock.now - sent < .milliseconds(590) || attempt == 10 {
+                #expect(try await isHeld(id, on: rig.one))
+                #expect(try await outcome(of: id, on: rig.one) == .claimed)
+                #expect(!banners(rig.one).contains("\(attempt)"))
+                break
             }
-            #expect(banners(rig.two).isEmpty)
-            withExtendedLifetime(screen) {}
+            // This machine was too slow.
         }
+        #expect(banners(rig.two).isEmpty)
+        withExtendedLifetime(screen) {}
     }
 
     @Test func aClaimThatDoesNotComeBringsTheBanner() async throws {
@@ -110,26 +109,24 @@ struct HoldTests {
         }
     }
 
-    @Test func whatHasExpiredMeanwhileGetsNoBanner() async throws {
-        try await withLink { rig in
-            await rig.two.stopBridge()
-            let short = PublishOptions(timeToLive: .seconds(1), window: .zero)
-            try await rig.one.client.publish("/log/a", title: "short", options: short)
-            try await rig.one.client.publish("/log/a", title: "long", options: Self.atOnce)
-            try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
-            let row = try await rig.one.client.journalChanges().changes.first {
-                $0.kind == "event" && $0.details["title"]?.string == "short"
-            }
-            let expires: Int64 = try #require(row?.details["expires"]?.integer())
-            try await rig.one.until("it has expired") { SystemClock.wall > expires }
-            try await rig.two.startBridge()
-            try await rig.two.hears("long")
-            let banner = await rig.two.server.banners.next(within: .seconds(30)) { _ in true }
-            #expect(banner?.title == "long")
-            #expect(try await rig.two.titles() == ["short", "long"])
-            let event = try await rig.two.event("short")
-            #expect(event.outcome == .expired)
-            #expect(banners(rig.two) == ["long"])
+    @Test(.link) func whatHasExpiredMeanwhileGetsNoBanner() async throws {
+        await rig.two.stopBridge()
+        let short = PublishOptions(timeToLive: .seconds(1), window: .zero)
+        try await rig.one.client.publish("/log/a", title: "short", options: short)
+        try await rig.one.client.publish("/log/a", title: "long", options: Self.atOnce)
+        try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+        let row = try await rig.one.client.journalChanges().changes.first {
+            $0.kind == "event" && $0.details["title"]?.string == "short"
         }
+        let expires: Int64 = try #require(row?.details["expires"]?.integer())
+        try await rig.one.until("it has expired") { SystemClock.wall > expires }
+        try await rig.two.startBridge()
+        try await rig.two.hears("long")
+        let banner = await rig.two.server.banners.next(within: .seconds(30)) { _ in true }
+        #expect(banner?.title == "long")
+        #expect(try await rig.two.titles() == ["short", "long"])
+        let event = try await rig.two.event("short")
+        #expect(event.outcome == .expired)
+        #expect(banners(rig.two) == ["long"])
     }
 }

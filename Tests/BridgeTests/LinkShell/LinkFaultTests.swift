@@ -7,105 +7,96 @@ import Testing
 /// What people get wrong, and what others do on purpose.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct LinkFaultTests {
+    private let rig: LinkRig! = Fixture.current()
     private static let silent = PublishOptions(banner: false)
 
-    @Test func whatNotifydNeverTakesIsADeadLetter() async throws {
-        try await withLink { rig in
-            try rig.two.daemon.configure("[[policy]]\ntopic = \"/secret\"\ndeny = [\"publish\"]\n")
-            rig.two.daemon.signal(SIGHUP)
-            try await rig.two.until("the policy is in force") {
-                do throws(NotifyError) {
-                    try await rig.two.client.publish("/secret/probe", options: Self.silent)
-                    return false
-                } catch {
-                    return true
-                }
+    @Test(.link) func whatNotifydNeverTakesIsADeadLetter() async throws {
+        try rig.two.daemon.configure("[[policy]]\ntopic = \"/secret\"\ndeny = [\"publish\"]\n")
+        rig.two.daemon.signal(SIGHUP)
+        try await rig.two.until("the policy is in force") {
+            do throws(NotifyError) {
+                try await rig.two.client.publish("/secret/probe", options: Self.silent)
+                return false
+            } catch {
+                return true
             }
-            try await rig.one.client.publish("/secret/plan", title: "not here", options: Self.silent)
-            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
-            // It holds up nothing.
-            try await rig.two.hears("one")
-            try await rig.two.until("it is counted") { try await rig.two.property("DeadLetters")?.integer() == 1 }
-            #expect(!rig.two.bridgeLog.contains("not here"), "the log has the title of an event")
         }
+        try await rig.one.client.publish("/secret/plan", title: "not here", options: Self.silent)
+        try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+        // It holds up nothing.
+        try await rig.two.hears("one")
+        try await rig.two.until("it is counted") { try await rig.two.property("DeadLetters")?.integer() == 1 }
+        #expect(!rig.two.bridgeLog.contains("not here"), "the log has the title of an event")
     }
 
     /// A cloned disk: the state of the daemon and of the bridge.
-    @Test func twoMachinesWithOneDeviceBothStop() async throws {
-        try await withLink(isStarted: false) { rig in
-            try await rig.one.startBridge()
-            await rig.two.daemon.stop()
-            let copy = try ChildProcess(
-                "/bin/cp",
-                ["-a", rig.one.daemon.folder.path + "/state/.", rig.two.daemon.folder.path + "/state/"],
-                environment: ["PATH": "/usr/bin:/bin"])
-            #expect(await copy.waitForExit() == .code(0))
-            try await rig.two.daemon.start()
-            #expect(try await rig.one.client.device() == rig.two.client.device())
-            try rig.two.launchBridge()
-            for device in rig.devices {
-                try await device.until("it has failed", within: .seconds(60)) {
-                    try await device.property("State")?.string == "failed"
-                }
-                #expect(try await device.property("Detail")?.string?.contains("notifyctl link reset") == true)
+    @Test(.link(isStarted: false)) func twoMachinesWithOneDeviceBothStop() async throws {
+        try await rig.one.startBridge()
+        await rig.two.daemon.stop()
+        let copy = try ChildProcess(
+            "/bin/cp",
+            ["-a", rig.one.daemon.folder.path + "/state/.", rig.two.daemon.folder.path + "/state/"],
+            environment: ["PATH": "/usr/bin:/bin"])
+        #expect(await copy.waitForExit() == .code(0))
+        try await rig.two.daemon.start()
+        #expect(try await rig.one.client.device() == rig.two.client.device())
+        try rig.two.launchBridge()
+        for device in rig.devices {
+            try await device.until("it has failed", within: .seconds(60)) {
+                try await device.property("State")?.string == "failed"
             }
+            #expect(try await device.property("Detail")?.string?.contains("notifyctl link reset") == true)
         }
     }
 
-    @Test func aNewJournalIsANewDevice() async throws {
-        try await withLink { rig in
-            try await rig.two.client.publish("/post/27", title: "before", options: Self.silent)
-            try await rig.one.hears("before")
-            let before = try await rig.two.client.device()
-            await rig.two.daemon.stop()
-            let removal = try ChildProcess(
-                "/bin/rm", ["-rf", rig.two.daemon.folder.path + "/state/notifyd"],
-                environment: ["PATH": "/usr/bin:/bin"])
-            #expect(await removal.waitForExit() == .code(0))
-            try await rig.two.daemon.start()
-            let after = try await rig.two.client.device()
-            #expect(after != before)
-            // What is published before it has joined is not said.
-            try await rig.one.until("the new device is online") {
-                try await rig.one.property("Peers")?.elements?.contains { peer in
-                    peer.entries?["device"]?.string == after && peer.entries?["online"]?.boolean == true
-                } ?? false
-            }
-            try await rig.two.client.publish("/post/27", title: "after", options: Self.silent)
-            try await rig.one.hears("after")
-            // It was not there before, and begins with the present.
-            try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
-            try await rig.one.client.publish("/post/27", title: "back", options: Self.silent)
-            try await rig.two.hears("back")
-            #expect(try await rig.two.titles() == ["after", "back"])
-            #expect(try await rig.one.titles() == ["before", "after", "back"])
+    @Test(.link) func aNewJournalIsANewDevice() async throws {
+        try await rig.two.client.publish("/post/27", title: "before", options: Self.silent)
+        try await rig.one.hears("before")
+        let before = try await rig.two.client.device()
+        await rig.two.daemon.stop()
+        let removal = try ChildProcess(
+            "/bin/rm", ["-rf", rig.two.daemon.folder.path + "/state/notifyd"],
+            environment: ["PATH": "/usr/bin:/bin"])
+        #expect(await removal.waitForExit() == .code(0))
+        try await rig.two.daemon.start()
+        let after = try await rig.two.client.device()
+        #expect(after != before)
+        // What is published before it has joined is not said.
+        try await rig.one.until("the new device is online") {
+            try await rig.one.property("Peers")?.elements?.contains { peer in
+                peer.entries?["device"]?.string == after && peer.entries?["online"]?.boolean == true
+            } ?? false
         }
+        try await rig.two.client.publish("/post/27", title: "after", options: Self.silent)
+        try await rig.one.hears("after")
+        // It was not there before, and begins with the present.
+        try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
+        try await rig.one.client.publish("/post/27", title: "back", options: Self.silent)
+        try await rig.two.hears("back")
+        #expect(try await rig.two.titles() == ["after", "back"])
+        #expect(try await rig.one.titles() == ["before", "after", "back"])
     }
 
-    @Test func aReloadTakesTheNewConfiguration() async throws {
-        try await withLink { rig in
-            try rig.one.configure(LinkRig.configuration(rig.broker, "table", link: "skip = [\"/local\"]"))
-            rig.one.signalBridge(SIGHUP)
-            try await rig.two.until("its name has changed") { try await rig.two.isOnline("table") }
-            try await rig.one.client.publish("/local/1", title: "local", options: Self.silent)
-            try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
-            try await rig.two.hears("one")
-            #expect(try await rig.two.titles() == ["one"])
-        }
+    @Test(.link) func aReloadTakesTheNewConfiguration() async throws {
+        try rig.one.configure(LinkRig.configuration(rig.broker, "table", link: "skip = [\"/local\"]"))
+        rig.one.signalBridge(SIGHUP)
+        try await rig.two.until("its name has changed") { try await rig.two.isOnline("table") }
+        try await rig.one.client.publish("/local/1", title: "local", options: Self.silent)
+        try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
+        try await rig.two.hears("one")
+        #expect(try await rig.two.titles() == ["one"])
     }
 
-    @Test func aKeyThatIsNoneIsShown() async throws {
-        try await withLink(1, isStarted: false) { rig in
-            try rig.one.writeSecret("secret", to: "link.key")
-            try rig.one.launchBridge()
-            try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
-            #expect(try await rig.one.property("Detail")?.string?.contains("32 bytes in Base64") == true)
-            #expect(!rig.one.bridgeLog.contains("secret\""))
-            // It needs no restart.
-            try rig.one.writeSecret(LinkRig.key, to: "link.key")
-            try await rig.one.until("it is connected", within: .seconds(40)) {
-                try await rig.one.property("State")?.string == "connected"
-            }
+    @Test(.link(1, isStarted: false)) func aKeyThatIsNoneIsShown() async throws {
+        try rig.one.writeSecret("secret", to: "link.key")
+        try rig.one.launchBridge()
+        try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
+        #expect(try await rig.one.property("Detail")?.string?.contains("32 bytes in Base64") == true)
+        #expect(!rig.one.bridgeLog.contains("secret\""))
+        // It needs no restart.
+        try rig.one.writeSecret(LinkRig.key, to: "link.key")
+        try await rig.one.until("it is connected", within: .seconds(40)) {
+            try await rig.one.property("State")?.string == "connected"
         }
     }
 
@@ -140,19 +131,17 @@ struct LinkFaultTests {
     }
 
     /// What everybody on the way sees: neither topics nor texts.
-    @Test func theBrokerReadsNothingOfASealedLink() async throws {
-        try await withLink { rig in
-            let witness = try ChildProcess(
-                "/usr/bin/mosquitto_sub", ["--unix", rig.broker.socket, "-q", "1", "-v", "-t", "#"],
-                environment: ["PATH": "/usr/bin:/bin"], capturing: [1])
-            defer { witness.signal(SIGKILL) }
-            // What is retained comes first: then it listens.
-            #expect(await witness.lines(of: 1).next(within: .seconds(10)) != nil)
-            try await rig.one.client.publish("/post/27", title: "whisper", options: Self.silent)
-            try await rig.two.hears("whisper")
-            #expect(await witness.lines(of: 1).next(within: .seconds(10)) { $0.contains("/s/") } != nil)
-            let everything = witness.lines(of: 1).all.joined()
-            for word in ["whisper", "post", "desk", "laptop"] { #expect(!everything.contains(word), "\(word)") }
-        }
+    @Test(.link) func theBrokerReadsNothingOfASealedLink() async throws {
+        let witness = try ChildProcess(
+            "/usr/bin/mosquitto_sub", ["--unix", rig.broker.socket, "-q", "1", "-v", "-t", "#"],
+            environment: ["PATH": "/usr/bin:/bin"], capturing: [1])
+        defer { witness.signal(SIGKILL) }
+        // What is retained comes first: then it listens.
+        #expect(await witness.lines(of: 1).next(within: .seconds(10)) != nil)
+        try await rig.one.client.publish("/post/27", title: "whisper", options: Self.silent)
+        try await rig.two.hears("whisper")
+        #expect(await witness.lines(of: 1).next(within: .seconds(10)) { $0.contains("/s/") } != nil)
+        let everything = witness.lines(of: 1).all.joined()
+        for word in ["whisper", "post", "desk", "laptop"] { #expect(!everything.contains(word), "\(word)") }
     }
 }

@@ -2,6 +2,7 @@ import Glibc
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
+import Testing
 
 /// A device: a bus with a notifyd, a notification server and a notifyd-mqtt.
 final class LinkDevice: Sendable {
@@ -249,5 +250,18 @@ func withLink(
         }
         for device in devices { await device.end() }
         try result.get()
+    }
+}
+
+extension Trait where Self == Fixture {
+    /// A broker and devices, whose bridges run; the parameters are those of `withLink`.
+    static var link: Self { link() }
+
+    static func link(
+        _ count: Int = 2, isSealed: Bool = true, link: String = "", rest: String = "", isStarted: Bool = true
+    ) -> Self {
+        Fixture {
+            try await withLink(count, isSealed: isSealed, link: link, rest: rest, isStarted: isStarted, $0)
+        }
     }
 }

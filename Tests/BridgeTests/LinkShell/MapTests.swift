@@ -7,6 +7,7 @@ import Testing
 /// What others publish on the broker, and what they hear: real programs on both sides.
 @Suite(.serialized, .timeLimit(.minutes(4)))
 struct MapTests {
+    private let rig: LinkRig! = Fixture.current()
     private static let silent = PublishOptions(banner: false)
 
     private static let doors = """
@@ -46,37 +47,33 @@ struct MapTests {
 
     // MARK: In
 
-    @Test func aMessageBecomesAnEvent() async throws {
-        try await withLink(1, rest: Self.doors) { rig in
-            try await publish(#"{"state": "open", "battery": 7.0}"#, to: "home/bath/door", rig.broker)
-            let event = try await rig.one.event("bath: open").event
-            #expect(event.topic == "/home/bath/door" && event.body == "7.0 %")
-            #expect(await rig.one.server.banners.next(within: .seconds(20))?.title == "bath: open")
-            let row = try #require(try await rows(rig.one).first)
-            #expect(row.details["via"]?.string == "mqtt:/map" && row.details["urgency"]?.integer() == 2)
-            #expect(row.details["source"]?.string == "local:map:home/{room}/door")
-        }
+    @Test(.link(1, rest: doors)) func aMessageBecomesAnEvent() async throws {
+        try await publish(#"{"state": "open", "battery": 7.0}"#, to: "home/bath/door", rig.broker)
+        let event = try await rig.one.event("bath: open").event
+        #expect(event.topic == "/home/bath/door" && event.body == "7.0 %")
+        #expect(await rig.one.server.banners.next(within: .seconds(20))?.title == "bath: open")
+        let row = try #require(try await rows(rig.one).first)
+        #expect(row.details["via"]?.string == "mqtt:/map" && row.details["urgency"]?.integer() == 2)
+        #expect(row.details["source"]?.string == "local:map:home/{room}/door")
     }
 
     /// On a full disk, what can never be taken stays with the broker until its dead letter is kept, and what comes
     /// behind it too.
-    @Test func onAFullDiskRubbishIsNotAcknowledged() async throws {
-        try await withLink(1, rest: Self.doors) { rig in
-            try await publish(#"{"state": "first"}"#, to: "home/bath/door", rig.broker)
-            try await rig.one.hears("bath: first")
-            try await rig.one.limitFiles("0:unlimited")
-            try await publish("no JSON", to: "home/bath/door", rig.broker)
-            try await publish(#"{"state": "second"}"#, to: "home/bath/door", rig.broker)
-            try await rig.one.until("it is told") {
-                (try await rig.one.property("Problems")?.elements ?? [])
-                    .contains { $0.elements?.first?.string?.contains("its state cannot be written") == true }
-            }
-            #expect(try await rig.one.property("DeadLetters")?.integer() == 0)
-            try await rig.one.limitFiles("unlimited")
-            try await rig.one.hears("bath: second")
-            try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 1 }
-            #expect(try await rig.one.titles() == ["bath: first", "bath: second"])
+    @Test(.link(1, rest: doors)) func onAFullDiskRubbishIsNotAcknowledged() async throws {
+        try await publish(#"{"state": "first"}"#, to: "home/bath/door", rig.broker)
+        try await rig.one.hears("bath: first")
+        try await rig.one.limitFiles("0:unlimited")
+        try await publish("no JSON", to: "home/bath/door", rig.broker)
+        try await publish(#"{"state": "second"}"#, to: "home/bath/door", rig.broker)
+        try await rig.one.until("it is told") {
+            (try await rig.one.property("Problems")?.elements ?? [])
+                .contains { $0.elements?.first?.string?.contains("its state cannot be written") == true }
         }
+        #expect(try await rig.one.property("DeadLetters")?.integer() == 0)
+        try await rig.one.limitFiles("unlimited")
+        try await rig.one.hears("bath: second")
+        try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 1 }
+        #expect(try await rig.one.titles() == ["bath: first", "bath: second"])
     }
 
     /// Only what is linked goes to the other devices, and repeats are told by their id, there too.
@@ -142,39 +139,35 @@ struct MapTests {
         }
     }
 
-    @Test func rubbishIsADeadLetterAndHoldsUpNothing() async throws {
-        try await withLink(1, rest: Self.doors) { rig in
-            for text in [
-                "rubbish", "[1,2]", "{\"state\":", String(repeating: "x", count: 66_000),
-                String(repeating: "x", count: 300_000), "",
-            ] {
-                try await publish(text, to: "home/bath/door", rig.broker)
-            }
-            try await publish("{}", to: "home/a*b/door", rig.broker)
-            try await publish(#"{"state": "open"}"#, to: "home/bath/door", rig.broker)
-            try await rig.one.hears("bath: open")
-            try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 7 }
-            #expect(try await rig.one.titles() == ["bath: open"])
-            #expect(!rig.one.bridgeLog.contains("rubbish"), "the log has the text of a message")
+    @Test(.link(1, rest: doors)) func rubbishIsADeadLetterAndHoldsUpNothing() async throws {
+        for text in [
+            "rubbish", "[1,2]", "{\"state\":", String(repeating: "x", count: 66_000),
+            String(repeating: "x", count: 300_000), "",
+        ] {
+            try await publish(text, to: "home/bath/door", rig.broker)
         }
+        try await publish("{}", to: "home/a*b/door", rig.broker)
+        try await publish(#"{"state": "open"}"#, to: "home/bath/door", rig.broker)
+        try await rig.one.hears("bath: open")
+        try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 7 }
+        #expect(try await rig.one.titles() == ["bath: open"])
+        #expect(!rig.one.bridgeLog.contains("rubbish"), "the log has the text of a message")
     }
 
     /// The broker is told only when notifyd has it on disk, and keeps it until then.
-    @Test func nothingIsLostWhileNotifydOrTheBridgeIsAway() async throws {
-        try await withLink(1, rest: Self.doors) { rig in
-            try await publish(#"{"state": 0}"#, to: "home/bath/door", rig.broker)
-            try await rig.one.hears("bath: 0")
-            await rig.one.daemon.kill()
-            for number in 1...20 { try await publish("{\"state\": \(number)}", to: "home/bath/door", rig.broker) }
-            try await rig.one.daemon.start()
-            try await rig.one.hears("bath: 20")
-            #expect(try await rig.one.titles() == (0...20).map { "bath: \($0)" })
-            await rig.one.killBridge()
-            for number in 21...40 { try await publish("{\"state\": \(number)}", to: "home/bath/door", rig.broker) }
-            try rig.one.launchBridge()
-            try await rig.one.hears("bath: 40")
-            #expect(try await rig.one.titles() == (0...40).map { "bath: \($0)" })
-        }
+    @Test(.link(1, rest: doors)) func nothingIsLostWhileNotifydOrTheBridgeIsAway() async throws {
+        try await publish(#"{"state": 0}"#, to: "home/bath/door", rig.broker)
+        try await rig.one.hears("bath: 0")
+        await rig.one.daemon.kill()
+        for number in 1...20 { try await publish("{\"state\": \(number)}", to: "home/bath/door", rig.broker) }
+        try await rig.one.daemon.start()
+        try await rig.one.hears("bath: 20")
+        #expect(try await rig.one.titles() == (0...20).map { "bath: \($0)" })
+        await rig.one.killBridge()
+        for number in 21...40 { try await publish("{\"state\": \(number)}", to: "home/bath/door", rig.broker) }
+        try rig.one.launchBridge()
+        try await rig.one.hears("bath: 40")
+        #expect(try await rig.one.titles() == (0...40).map { "bath: \($0)" })
     }
 
     @Test func aChattySensorIsBoundedAndTold() async throws {

@@ -7,42 +7,41 @@ import Testing
 /// Somebody who may write at the broker, and has no key: what he sends is counted, told once, and does nothing.
 @Suite(.serialized, .timeLimit(.minutes(3)))
 struct StrangerTests {
+    private let rig: LinkRig! = Fixture.current()
     private static let script =
         #filePath.split(separator: "/").dropLast().map { "/" + $0 }.joined() + "/Strangers/stranger.py"
 
     /// Somebody without the key has a sealed message kept, and a device that is new finds it.
-    @Test func anOldMessageThatTheBrokerKeepsIsNoNews() async throws {
-        try await withLink(isStarted: false) { rig in
-            try await rig.one.startBridge()
-            let environment = ["PATH": "/usr/bin:/bin"]
-            let listener = try ChildProcess(
-                "/usr/bin/mosquitto_sub",
-                ["--unix", rig.broker.socket, "-q", "1", "-t", "ready", "-t", "notifyd/1/mina/s/+", "-F", "%t %p"],
-                environment: environment, capturing: [1])
-            defer { listener.signal(SIGKILL) }
-            func publish(_ topic: String, _ text: String) async throws {
-                try await runToEnd(
-                    "/usr/bin/mosquitto_pub",
-                    ["--unix", rig.broker.socket, "-q", "1", "-r", "-t", topic, "-m", text])
-            }
-            try await publish("ready", "yes")
-            #expect(await listener.lines(of: 1).next(within: .seconds(30)) == "ready yes")
-            try await rig.one.client.publish("/post/27", title: "old", options: PublishOptions(window: .zero))
-            let said = try #require(await listener.lines(of: 1).next(within: .seconds(30)))
-            let parts = said.split(separator: " ", maxSplits: 1).map(String.init)
-            try await publish(parts[0], parts[1])
-            try await rig.two.startBridge()
-            try await rig.two.until("the message is noticed") {
-                try await rig.two.property("Detail")?.string?.contains("1 message passed over as forged or moved")
-                    ?? false
-            }
-            try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
-            try await rig.one.client.publish("/post/27", title: "new", options: PublishOptions(banner: false))
-            try await rig.two.hears("new")
-            #expect(try await rig.two.titles() == ["new"])
-            let findings = try await rig.two.notifyctl("doctor").output
-            #expect(findings.contains { $0.contains("1 message passed over") }, "\(findings)")
+    @Test(.link(isStarted: false)) func anOldMessageThatTheBrokerKeepsIsNoNews() async throws {
+        try await rig.one.startBridge()
+        let environment = ["PATH": "/usr/bin:/bin"]
+        let listener = try ChildProcess(
+            "/usr/bin/mosquitto_sub",
+            ["--unix", rig.broker.socket, "-q", "1", "-t", "ready", "-t", "notifyd/1/mina/s/+", "-F", "%t %p"],
+            environment: environment, capturing: [1])
+        defer { listener.signal(SIGKILL) }
+        func publish(_ topic: String, _ text: String) async throws {
+            try await runToEnd(
+                "/usr/bin/mosquitto_pub",
+                ["--unix", rig.broker.socket, "-q", "1", "-r", "-t", topic, "-m", text])
         }
+        try await publish("ready", "yes")
+        #expect(await listener.lines(of: 1).next(within: .seconds(30)) == "ready yes")
+        try await rig.one.client.publish("/post/27", title: "old", options: PublishOptions(window: .zero))
+        let said = try #require(await listener.lines(of: 1).next(within: .seconds(30)))
+        let parts = said.split(separator: " ", maxSplits: 1).map(String.init)
+        try await publish(parts[0], parts[1])
+        try await rig.two.startBridge()
+        try await rig.two.until("the message is noticed") {
+            try await rig.two.property("Detail")?.string?.contains("1 message passed over as forged or moved")
+                ?? false
+        }
+        try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
+        try await rig.one.client.publish("/post/27", title: "new", options: PublishOptions(banner: false))
+        try await rig.two.hears("new")
+        #expect(try await rig.two.titles() == ["new"])
+        let findings = try await rig.two.notifyctl("doctor").output
+        #expect(findings.contains { $0.contains("1 message passed over") }, "\(findings)")
     }
 
     @Test func whatAStrangerSendsDoesNothing() async throws {

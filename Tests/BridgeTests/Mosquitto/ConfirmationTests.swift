@@ -7,60 +7,56 @@ import Testing
 /// Messages that are acknowledged when their receiver says so, and messages that are too long.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ConfirmationTests {
-    @Test(arguments: [ProtocolVersion.v5, .v311])
+    private let broker: TestBroker! = Fixture.current()
+
+    @Test(.broker, arguments: [ProtocolVersion.v5, .v311])
     func whatIsNotConfirmedComesAgain(version: ProtocolVersion) async throws {
-        try await withBroker { broker in
-            func receiver() -> TestConnection {
-                TestConnection(broker.here) {
-                    $0.version = version
-                    $0.confirmsMessages = true
-                }
-            }
-            let other = TestConnection(broker.here, client: "other", topics: ["u"])
-            try await other.connected()
-            let first = receiver()
-            try await first.connected()
-            for number in 1...3 { other.publish(UInt64(number), "\(number)", to: "t/x") }
-            #expect(try await first.message().text == "1")
-            first.connection.confirm()
-            #expect(try await first.message().text == "2")
-            // Nothing goes on before it is confirmed.
-            first.connection.end()
-            _ = try await first.end()
-            // What the broker has kept comes before it answers the subscription.
-            let second = receiver()
-            for number in 2...3 {
-                #expect(try await second.message().text == "\(number)")
-                second.connection.confirm()
-            }
-            // What was confirmed does not come again.
-            try await second.connected()
-            second.publish(4, "4", to: "t/x")
-            #expect(try await second.message().text == "4")
-        }
-    }
-
-    @Test func whoNeverConfirmsIsDisconnected() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here) {
+        func receiver() -> TestConnection {
+            TestConnection(broker.here) {
+                $0.version = version
                 $0.confirmsMessages = true
-                $0.confirmationTime = .milliseconds(300)
             }
-            try await one.connected()
-            one.publish(1, "1", to: "t/x")
-            #expect(try await one.message().text == "1")
-            let end = try await one.end()
-            #expect(end.kind == .unavailable && end.description.contains("not taken"), "\(end)")
         }
+        let other = TestConnection(broker.here, client: "other", topics: ["u"])
+        try await other.connected()
+        let first = receiver()
+        try await first.connected()
+        for number in 1...3 { other.publish(UInt64(number), "\(number)", to: "t/x") }
+        #expect(try await first.message().text == "1")
+        first.connection.confirm()
+        #expect(try await first.message().text == "2")
+        // Nothing goes on before it is confirmed.
+        first.connection.end()
+        _ = try await first.end()
+        // What the broker has kept comes before it answers the subscription.
+        let second = receiver()
+        for number in 2...3 {
+            #expect(try await second.message().text == "\(number)")
+            second.connection.confirm()
+        }
+        // What was confirmed does not come again.
+        try await second.connected()
+        second.publish(4, "4", to: "t/x")
+        #expect(try await second.message().text == "4")
     }
 
-    @Test func whoOnlySendsSubscribesToNothing() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here, topics: [])
-            try await one.connected()
-            one.publish(1, "1", to: "t/x")
-            #expect(await one.acknowledgement(1))
+    @Test(.broker) func whoNeverConfirmsIsDisconnected() async throws {
+        let one = TestConnection(broker.here) {
+            $0.confirmsMessages = true
+            $0.confirmationTime = .milliseconds(300)
         }
+        try await one.connected()
+        one.publish(1, "1", to: "t/x")
+        #expect(try await one.message().text == "1")
+        let end = try await one.end()
+        #expect(end.kind == .unavailable && end.description.contains("not taken"), "\(end)")
+    }
+
+    @Test(.broker) func whoOnlySendsSubscribesToNothing() async throws {
+        let one = TestConnection(broker.here, topics: [])
+        try await one.connected()
+        one.publish(1, "1", to: "t/x")
+        #expect(await one.acknowledgement(1))
     }
 
     @Test(arguments: ["max_packet_size 2000", "message_size_limit 2000"])

@@ -9,174 +9,158 @@ import Testing
 /// Connections to a real mosquitto.
 @Suite(.serialized, .timeLimit(.minutes(2)))
 struct ConnectionTests {
-    @Test(arguments: [ProtocolVersion.v5, .v311])
+    private let broker: TestBroker! = Fixture.current()
+
+    @Test(.broker, arguments: [ProtocolVersion.v5, .v311])
     func messagesArriveAndAreAcknowledged(version: ProtocolVersion) async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here) { $0.version = version }
-            #expect(try await one.connected() == (version, false))
-            let other = TestConnection(broker.here, client: "other") { $0.version = version }
-            try await other.connected()
-            for number in 1...100 { one.publish(UInt64(number), "\(number)", to: "t/x") }
-            for number in 1...100 {
-                #expect(try await other.message().text == "\(number)")
-                // Own messages come back.
-                #expect(try await one.message() == BrokerMessage(topic: "t/x", payload: Array("\(number)".utf8)))
-                #expect(await one.acknowledgement(UInt64(number)))
-            }
+        let one = TestConnection(broker.here) { $0.version = version }
+        #expect(try await one.connected() == (version, false))
+        let other = TestConnection(broker.here, client: "other") { $0.version = version }
+        try await other.connected()
+        for number in 1...100 { one.publish(UInt64(number), "\(number)", to: "t/x") }
+        for number in 1...100 {
+            #expect(try await other.message().text == "\(number)")
+            // Own messages come back.
+            #expect(try await one.message() == BrokerMessage(topic: "t/x", payload: Array("\(number)".utf8)))
+            #expect(await one.acknowledgement(UInt64(number)))
         }
     }
 
-    @Test(arguments: [ProtocolVersion.v5, .v311])
+    @Test(.broker, arguments: [ProtocolVersion.v5, .v311])
     func aSessionKeepsWhatComesMeanwhile(version: ProtocolVersion) async throws {
-        try await withBroker { broker in
-            let first = TestConnection(broker.here) { $0.version = version }
-            try await first.connected()
-            first.connection.end()
-            #expect(try await first.end().kind == .requested)
-            let other = TestConnection(broker.here, client: "other", topics: ["u"]) { $0.version = version }
-            try await other.connected()
-            other.publish(1, "meanwhile", to: "t/x")
-            #expect(await other.acknowledgement(1))
-            let second = TestConnection(broker.here) { $0.version = version }
-            #expect(try await second.connected().sessionPresent)
-            #expect(try await second.message().text == "meanwhile")
-        }
+        let first = TestConnection(broker.here) { $0.version = version }
+        try await first.connected()
+        first.connection.end()
+        #expect(try await first.end().kind == .requested)
+        let other = TestConnection(broker.here, client: "other", topics: ["u"]) { $0.version = version }
+        try await other.connected()
+        other.publish(1, "meanwhile", to: "t/x")
+        #expect(await other.acknowledgement(1))
+        let second = TestConnection(broker.here) { $0.version = version }
+        #expect(try await second.connected().sessionPresent)
+        #expect(try await second.message().text == "meanwhile")
     }
 
-    @Test func theWillIsPublishedHoweverAConnectionEnds() async throws {
-        try await withBroker { broker in
-            let witness = TestConnection(broker.here, client: "witness", topics: ["w/#"])
-            try await witness.connected()
-            let one = TestConnection(broker.here, will: "gone")
-            try await one.connected()
-            one.connection.end()
-            #expect(try await witness.message().text == "gone")
-            // It is retained.
-            let late = TestConnection(broker.here, client: "late", topics: ["w/one"])
-            try await late.connected()
-            let message = try await late.message()
-            #expect(message.text == "gone" && message.isRetained)
-        }
+    @Test(.broker) func theWillIsPublishedHoweverAConnectionEnds() async throws {
+        let witness = TestConnection(broker.here, client: "witness", topics: ["w/#"])
+        try await witness.connected()
+        let one = TestConnection(broker.here, will: "gone")
+        try await one.connected()
+        one.connection.end()
+        #expect(try await witness.message().text == "gone")
+        // It is retained.
+        let late = TestConnection(broker.here, client: "late", topics: ["w/one"])
+        try await late.connected()
+        let message = try await late.message()
+        #expect(message.text == "gone" && message.isRetained)
     }
 
-    @Test(arguments: [ProtocolVersion.v5, .v311])
+    @Test(.broker, arguments: [ProtocolVersion.v5, .v311])
     func whoDisconnectsLeavesNoWillAndIfItIsSaidNoSession(version: ProtocolVersion) async throws {
-        try await withBroker { broker in
-            func connect() -> TestConnection { TestConnection(broker.here, topics: ["w/one"]) { $0.version = version } }
-            let first = connect()
-            try await first.connected()
-            first.publish(1, "last words", to: "w/one", isRetained: true)
-            first.connection.disconnect()
-            #expect(try await first.end().kind == .requested)
-            let second = connect()
-            #expect(try await second.connected().sessionPresent)
-            #expect(try await second.message().text == "last words")
-            second.connection.disconnect(endingSession: true)
-            #expect(try await second.end().kind == .requested)
-            let third = connect()
-            // MQTT 3.1.1 needs a clean connection.
-            #expect(try await third.connected().sessionPresent == (version == .v311))
-            third.connection.disconnect()
-            _ = try await third.end()
-            let clean = TestConnection(broker.here, topics: ["w/one"]) {
-                $0.version = version
-                $0.isClean = true
-            }
-            #expect(try await clean.connected().sessionPresent == false)
-            let kept = try await clean.message().text
-            #expect(kept == "last words")
-            clean.connection.disconnect()
-            _ = try await clean.end()
-            let last = connect()
-            #expect(try await last.connected().sessionPresent == false)
+        func connect() -> TestConnection { TestConnection(broker.here, topics: ["w/one"]) { $0.version = version } }
+        let first = connect()
+        try await first.connected()
+        first.publish(1, "last words", to: "w/one", isRetained: true)
+        first.connection.disconnect()
+        #expect(try await first.end().kind == .requested)
+        let second = connect()
+        #expect(try await second.connected().sessionPresent)
+        #expect(try await second.message().text == "last words")
+        second.connection.disconnect(endingSession: true)
+        #expect(try await second.end().kind == .requested)
+        let third = connect()
+        // MQTT 3.1.1 needs a clean connection.
+        #expect(try await third.connected().sessionPresent == (version == .v311))
+        third.connection.disconnect()
+        _ = try await third.end()
+        let clean = TestConnection(broker.here, topics: ["w/one"]) {
+            $0.version = version
+            $0.isClean = true
         }
+        #expect(try await clean.connected().sessionPresent == false)
+        let kept = try await clean.message().text
+        #expect(kept == "last words")
+        clean.connection.disconnect()
+        _ = try await clean.end()
+        let last = connect()
+        #expect(try await last.connected().sessionPresent == false)
     }
 
-    @Test func aFlushWaitsForAcknowledgements() async throws {
-        try await withBroker { broker in
-            let other = TestConnection(broker.here, client: "other")
-            try await other.connected()
-            let one = TestConnection(broker.here, topics: ["u"])
-            try await one.connected()
-            for number in 1...50 { one.publish(UInt64(number), "\(number)", to: "t/x") }
-            one.connection.end(afterFlush: true)
-            #expect(try await one.end().kind == .requested)
-            for number in 1...50 { #expect(try await other.message().text == "\(number)") }
-        }
+    @Test(.broker) func aFlushWaitsForAcknowledgements() async throws {
+        let other = TestConnection(broker.here, client: "other")
+        try await other.connected()
+        let one = TestConnection(broker.here, topics: ["u"])
+        try await one.connected()
+        for number in 1...50 { one.publish(UInt64(number), "\(number)", to: "t/x") }
+        one.connection.end(afterFlush: true)
+        #expect(try await one.end().kind == .requested)
+        for number in 1...50 { #expect(try await other.message().text == "\(number)") }
     }
 
-    @Test func retainedMessagesComeAgainWithANewSubscription() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here)
-            try await one.connected()
-            one.publish(1, "kept", to: "t/v", isRetained: true)
-            #expect(try await !one.message().isRetained)
-            one.connection.subscribeAgain()
-            let again = try await one.message()
-            #expect(again.isRetained && again.text == "kept")
-            // Nothing is kept after an empty message.
-            one.publish(2, "", to: "t/v", isRetained: true)
-            #expect(try await one.message().payload == [])
-            one.connection.subscribeAgain()
-            one.publish(3, "end", to: "t/end")
-            #expect(try await one.message().text == "end")
-        }
+    @Test(.broker) func retainedMessagesComeAgainWithANewSubscription() async throws {
+        let one = TestConnection(broker.here)
+        try await one.connected()
+        one.publish(1, "kept", to: "t/v", isRetained: true)
+        #expect(try await !one.message().isRetained)
+        one.connection.subscribeAgain()
+        let again = try await one.message()
+        #expect(again.isRetained && again.text == "kept")
+        // Nothing is kept after an empty message.
+        one.publish(2, "", to: "t/v", isRetained: true)
+        #expect(try await one.message().payload == [])
+        one.connection.subscribeAgain()
+        one.publish(3, "end", to: "t/end")
+        #expect(try await one.message().text == "end")
     }
 
     /// mosquitto queues 1,000 messages for a client, and throws away what is more.
-    @Test(arguments: [ProtocolVersion.v5, .v311])
+    @Test(.broker, arguments: [ProtocolVersion.v5, .v311])
     func whatIsKeptComesInPartsThatTheBrokerCanQueue(version: ProtocolVersion) async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here, topics: ["u"])
-            try await one.connected()
-            let kept = (0..<3000).map { "v/\($0 % 16)/\($0)" }
-            for (number, topic) in kept.enumerated() {
-                one.publish(UInt64(number), topic, to: topic, isRetained: true)
-            }
-            for number in kept.indices { #expect(await one.acknowledgement(UInt64(number))) }
-            let other = TestConnection(broker.here, client: "other", topics: ["m", "v/+/+"]) {
-                $0.version = version
-                $0.parts = (0..<16).map { "v/\($0)/+" }
-                $0.marker = "m"
-                $0.retainedSilence = .milliseconds(500)
-            }
-            try await other.connected()
-            for _ in 1...2 {
-                var seen: Set<String> = []
-                while seen.count < kept.count { seen.insert(try await other.message().text) }
-                #expect(seen.symmetricDifference(kept).isEmpty)
-                other.connection.subscribeAgain()
-            }
+        let one = TestConnection(broker.here, topics: ["u"])
+        try await one.connected()
+        let kept = (0..<3000).map { "v/\($0 % 16)/\($0)" }
+        for (number, topic) in kept.enumerated() {
+            one.publish(UInt64(number), topic, to: topic, isRetained: true)
+        }
+        for number in kept.indices { #expect(await one.acknowledgement(UInt64(number))) }
+        let other = TestConnection(broker.here, client: "other", topics: ["m", "v/+/+"]) {
+            $0.version = version
+            $0.parts = (0..<16).map { "v/\($0)/+" }
+            $0.marker = "m"
+            $0.retainedSilence = .milliseconds(500)
+        }
+        try await other.connected()
+        for _ in 1...2 {
+            var seen: Set<String> = []
+            while seen.count < kept.count { seen.insert(try await other.message().text) }
+            #expect(seen.symmetricDifference(kept).isEmpty)
+            other.connection.subscribeAgain()
         }
     }
 
-    @Test func partsAreReadAlsoIfTheMarkerDoesNotCome() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here, topics: ["u"])
-            try await one.connected()
-            one.publish(1, "first", to: "v/a", isRetained: true)
-            one.publish(2, "second", to: "v/b", isRetained: true)
-            #expect(await one.acknowledgement(2))
-            let other = TestConnection(broker.here, client: "other", topics: ["v/a"]) {
-                $0.parts = ["v/a", "v/b"]
-                $0.marker = "not/subscribed"
-                $0.manyRetained = 1
-                $0.retainedSilence = .milliseconds(100)
-            }
-            try await other.connected()
-            for expected in ["first", "first", "second"] { #expect(try await other.message().text == expected) }
+    @Test(.broker) func partsAreReadAlsoIfTheMarkerDoesNotCome() async throws {
+        let one = TestConnection(broker.here, topics: ["u"])
+        try await one.connected()
+        one.publish(1, "first", to: "v/a", isRetained: true)
+        one.publish(2, "second", to: "v/b", isRetained: true)
+        #expect(await one.acknowledgement(2))
+        let other = TestConnection(broker.here, client: "other", topics: ["v/a"]) {
+            $0.parts = ["v/a", "v/b"]
+            $0.marker = "not/subscribed"
+            $0.manyRetained = 1
+            $0.retainedSilence = .milliseconds(100)
         }
+        try await other.connected()
+        for expected in ["first", "first", "second"] { #expect(try await other.message().text == expected) }
     }
 
-    @Test func anotherConnectionEndsTheFirst() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here)
-            try await one.connected()
-            let clone = TestConnection(broker.here)
-            try await clone.connected()
-            // mosquitto 2.0.11 does not say why.
-            #expect(try await one.end().kind != .requested)
-        }
+    @Test(.broker) func anotherConnectionEndsTheFirst() async throws {
+        let one = TestConnection(broker.here)
+        try await one.connected()
+        let clone = TestConnection(broker.here)
+        try await clone.connected()
+        // mosquitto 2.0.11 does not say why.
+        #expect(try await one.end().kind != .requested)
     }
 
     @Test func aSessionThatIsTakenOverIsNamed() async throws {
@@ -266,72 +250,62 @@ struct ConnectionTests {
         #expect(end.kind == .refused && end.description == "the broker's access list does not allow to read \"t/#\"")
     }
 
-    @Test func aPausedConnectionReadsNothingAndStaysConnected() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here) { $0.longestPause = .seconds(3600) }
-            try await one.connected()
-            one.connection.receive(false)
-            let other = TestConnection(broker.here, client: "other")
-            try await other.connected()
-            other.publish(1, "late", to: "t/x")
-            #expect(try await other.message().text == "late")
-            #expect(await one.events.next(within: .milliseconds(100)) == nil)
-            one.connection.receive(true)
-            #expect(try await one.message().text == "late")
-        }
+    @Test(.broker) func aPausedConnectionReadsNothingAndStaysConnected() async throws {
+        let one = TestConnection(broker.here) { $0.longestPause = .seconds(3600) }
+        try await one.connected()
+        one.connection.receive(false)
+        let other = TestConnection(broker.here, client: "other")
+        try await other.connected()
+        other.publish(1, "late", to: "t/x")
+        #expect(try await other.message().text == "late")
+        #expect(await one.events.next(within: .milliseconds(100)) == nil)
+        one.connection.receive(true)
+        #expect(try await one.message().text == "late")
     }
 
-    @Test func aPauseEndsByItself() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here) { $0.longestPause = .milliseconds(200) }
-            try await one.connected()
-            one.connection.receive(false)
-            one.publish(1, "late", to: "t/x")
-            #expect(try await one.message().text == "late")
-        }
+    @Test(.broker) func aPauseEndsByItself() async throws {
+        let one = TestConnection(broker.here) { $0.longestPause = .milliseconds(200) }
+        try await one.connected()
+        one.connection.receive(false)
+        one.publish(1, "late", to: "t/x")
+        #expect(try await one.message().text == "late")
     }
 
-    @Test func aMessageThatIsTooLongHasNoPayload() async throws {
-        try await withBroker { broker in
-            // A broker with MQTT 5 does not even send it.
-            let one = TestConnection(broker.here) {
-                $0.version = .v311
-                $0.maximumPayload = 10
-            }
-            try await one.connected()
-            one.publish(1, "12345678901", to: "t/x")
-            one.publish(2, "1234567890", to: "t/x")
-            #expect(try await one.message().payload == nil)
-            #expect(try await one.message().text == "1234567890")
+    @Test(.broker) func aMessageThatIsTooLongHasNoPayload() async throws {
+        // A broker with MQTT 5 does not even send it.
+        let one = TestConnection(broker.here) {
+            $0.version = .v311
+            $0.maximumPayload = 10
         }
+        try await one.connected()
+        one.publish(1, "12345678901", to: "t/x")
+        one.publish(2, "1234567890", to: "t/x")
+        #expect(try await one.message().payload == nil)
+        #expect(try await one.message().text == "1234567890")
     }
 
-    @Test func theKeepaliveKeepsAnIdleConnection() async throws {
-        try await withBroker { broker in
-            // mosquitto ends connections that are silent for one and a half times the keepalive; 5 s is the least it
-            // takes.
-            let one = TestConnection(broker.here) { $0.keepalive = .seconds(5) }
-            try await one.connected()
-            let other = TestConnection(broker.here, client: "other", topics: ["w/one"])
-            try await other.connected()
-            #expect(await other.events.next(within: .seconds(9)) == nil)
-        }
+    @Test(.broker) func theKeepaliveKeepsAnIdleConnection() async throws {
+        // mosquitto ends connections that are silent for one and a half times the keepalive; 5 s is the least it
+        // takes.
+        let one = TestConnection(broker.here) { $0.keepalive = .seconds(5) }
+        try await one.connected()
+        let other = TestConnection(broker.here, client: "other", topics: ["w/one"])
+        try await other.connected()
+        #expect(await other.events.next(within: .seconds(9)) == nil)
     }
 
     // MARK: A broker that fails
 
-    @Test func aKilledBrokerEndsTheConnection() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here)
-            try await one.connected()
-            await broker.kill()
-            let end = try await one.end()
-            #expect(end.kind == .unavailable, "\(end)")
-            let next = TestConnection(broker.here)
-            #expect(try await next.end().kind == .unavailable)
-            try await broker.start()
-            try await TestConnection(broker.here).connected()
-        }
+    @Test(.broker) func aKilledBrokerEndsTheConnection() async throws {
+        let one = TestConnection(broker.here)
+        try await one.connected()
+        await broker.kill()
+        let end = try await one.end()
+        #expect(end.kind == .unavailable, "\(end)")
+        let next = TestConnection(broker.here)
+        #expect(try await next.end().kind == .unavailable)
+        try await broker.start()
+        try await TestConnection(broker.here).connected()
     }
 
     @Test func messagesOfQualityOneSurviveABrokerThatIsStoppedInOrder() async throws {
@@ -354,29 +328,25 @@ struct ConnectionTests {
         }
     }
 
-    @Test func aBrokerThatHangsIsNoticed() async throws {
-        try await withBroker { broker in
-            let one = TestConnection(broker.here) { $0.timeout = .seconds(1) }
-            try await one.connected()
-            broker.signal(SIGSTOP)
-            defer { broker.signal(SIGCONT) }
-            one.publish(1, "nobody hears this", to: "t/x")
-            let end = try await one.end()
-            #expect(end.kind == .unavailable && end.description == "the broker does not acknowledge messages")
-            let next = TestConnection(broker.here) { $0.timeout = .seconds(1) }
-            #expect(try await next.end().description == "the broker does not answer")
-        }
+    @Test(.broker) func aBrokerThatHangsIsNoticed() async throws {
+        let one = TestConnection(broker.here) { $0.timeout = .seconds(1) }
+        try await one.connected()
+        broker.signal(SIGSTOP)
+        defer { broker.signal(SIGCONT) }
+        one.publish(1, "nobody hears this", to: "t/x")
+        let end = try await one.end()
+        #expect(end.kind == .unavailable && end.description == "the broker does not acknowledge messages")
+        let next = TestConnection(broker.here) { $0.timeout = .seconds(1) }
+        #expect(try await next.end().description == "the broker does not answer")
     }
 
-    @Test func aMachineThatHasSleptConnectsAgain() async throws {
-        try await withBroker { broker in
-            let asleep = Locked<Int64>(0)
-            let one = TestConnection(broker.here) { $0.asleep = { asleep.withLock { $0 } } }
-            try await one.connected()
-            asleep.withLock { $0 = 60_000_000 }
-            one.publish(1, "awake", to: "t/x")
-            #expect(try await one.end().description == "the machine has slept")
-        }
+    @Test(.broker) func aMachineThatHasSleptConnectsAgain() async throws {
+        let asleep = Locked<Int64>(0)
+        let one = TestConnection(broker.here) { $0.asleep = { asleep.withLock { $0 } } }
+        try await one.connected()
+        asleep.withLock { $0 = 60_000_000 }
+        one.publish(1, "awake", to: "t/x")
+        #expect(try await one.end().description == "the machine has slept")
     }
 
     // MARK: Refusals

@@ -8,6 +8,8 @@ import Testing
 /// What notifyctl says of bridges.
 @Suite(.timeLimit(.minutes(2)))
 struct BridgesCommandTests {
+    private let bus: PrivateBus! = Fixture.current()
+
     private func run(_ bus: PrivateBus, _ arguments: String...) async throws -> (code: CInt?, lines: [String]) {
         let environment = [
             "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": bus.address,
@@ -17,55 +19,51 @@ struct BridgesCommandTests {
         return (code, (await child.allLines(of: 1) ?? []) + (await child.allLines(of: 2) ?? []))
     }
 
-    @Test func aRunningBridgeIsListedWithItsDeadLetters() async throws {
-        try await withPrivateBus { bus in
-            #expect(try await run(bus, "bridges").lines == ["No bridge runs."])
-            let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus)
-            let bridge = try BridgeProcess(on: bus)
-            try await bridge.start()
-            try bridge.drop("large", String(repeating: "a", count: 9000))
-            try await eventually("it is given up") { bridge.isThere("large") ? nil : true }
+    @Test(.privateBus) func aRunningBridgeIsListedWithItsDeadLetters() async throws {
+        #expect(try await run(bus, "bridges").lines == ["No bridge runs."])
+        let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus)
+        let bridge = try BridgeProcess(on: bus)
+        try await bridge.start()
+        try bridge.drop("large", String(repeating: "a", count: 9000))
+        try await eventually("it is given up") { bridge.isThere("large") ? nil : true }
 
-            let list = try await run(bus, "bridges")
-            #expect(list.code == 0 && list.lines.count == 1)
-            #expect(list.lines.first?.contains("connected") == true)
-            #expect(list.lines.first?.contains("1 dead letter") == true, "\(list.lines)")
-            let json = try await run(bus, "bridges", "folder", "--json=short").lines.first
-            #expect(json?.hasPrefix(#"{"name":"folder","state":"connected","detail":""#) == true)
-            #expect(json?.contains(#""dead-letters":1"#) == true)
+        let list = try await run(bus, "bridges")
+        #expect(list.code == 0 && list.lines.count == 1)
+        #expect(list.lines.first?.contains("connected") == true)
+        #expect(list.lines.first?.contains("1 dead letter") == true, "\(list.lines)")
+        let json = try await run(bus, "bridges", "folder", "--json=short").lines.first
+        #expect(json?.hasPrefix(#"{"name":"folder","state":"connected","detail":""#) == true)
+        #expect(json?.contains(#""dead-letters":1"#) == true)
 
-            let letters = try await run(bus, "bridges", "folder", "--dead-letters").lines
-            #expect(letters.count == 1 && letters.first?.contains("large") == true)
-            let status = try await run(bus, "status").lines
-            #expect(status.contains { $0.contains("Bridge folder") && $0.contains("1 dead letter") })
-            #expect(
-                try await run(bus, "doctor").lines.contains {
-                    $0.contains("bridge folder") && $0.contains("1 dead letter")
-                })
+        let letters = try await run(bus, "bridges", "folder", "--dead-letters").lines
+        #expect(letters.count == 1 && letters.first?.contains("large") == true)
+        let status = try await run(bus, "status").lines
+        #expect(status.contains { $0.contains("Bridge folder") && $0.contains("1 dead letter") })
+        #expect(
+            try await run(bus, "doctor").lines.contains {
+                $0.contains("bridge folder") && $0.contains("1 dead letter")
+            })
 
-            #expect(try await run(bus, "forget", "/other").code == 0)
-            #expect(try await run(bus, "bridges", "--dead-letters", "--json=short").lines.count == 1)
-            #expect(try await run(bus, "forget", "/files").code == 0)
-            #expect(try await run(bus, "bridges", "--dead-letters").lines.isEmpty)
-            #expect(try await run(bus, "bridges", "folder", "--forget").lines == ["0"])
+        #expect(try await run(bus, "forget", "/other").code == 0)
+        #expect(try await run(bus, "bridges", "--dead-letters", "--json=short").lines.count == 1)
+        #expect(try await run(bus, "forget", "/files").code == 0)
+        #expect(try await run(bus, "bridges", "--dead-letters").lines.isEmpty)
+        #expect(try await run(bus, "bridges", "folder", "--forget").lines == ["0"])
 
-            #expect(try await run(bus, "bridges", "none").code == 1)
-            #expect(try await run(bus, "bridges", "--forget", "--dead-letters").code == 64)
-            await bridge.stop()
-            #expect(try await run(bus, "bridges").lines == ["No bridge runs."])
-            await daemon.stop()
-        }
+        #expect(try await run(bus, "bridges", "none").code == 1)
+        #expect(try await run(bus, "bridges", "--forget", "--dead-letters").code == 64)
+        await bridge.stop()
+        #expect(try await run(bus, "bridges").lines == ["No bridge runs."])
+        await daemon.stop()
     }
 
-    @Test func aBridgeThatDoesNotAnswerIsListedAsSilent() async throws {
-        try await withPrivateBus { bus in
-            let silent = try await Connection.open(bus.address)
-            silent.export("org.freedesktop.DBus.Properties") { _ in }
-            try await silent.requestName("org.notifyd.Bridge.silent")
-            let list = try await run(bus, "bridges")
-            #expect(list.code == 0 && list.lines.first?.hasPrefix("silent  silent") == true, "\(list.lines)")
-            silent.close()
-        }
+    @Test(.privateBus) func aBridgeThatDoesNotAnswerIsListedAsSilent() async throws {
+        let silent = try await Connection.open(bus.address)
+        silent.export("org.freedesktop.DBus.Properties") { _ in }
+        try await silent.requestName("org.notifyd.Bridge.silent")
+        let list = try await run(bus, "bridges")
+        #expect(list.code == 0 && list.lines.first?.hasPrefix("silent  silent") == true, "\(list.lines)")
+        silent.close()
     }
 
     // MARK: doctor

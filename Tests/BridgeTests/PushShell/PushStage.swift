@@ -4,6 +4,7 @@ import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
 import NotifyText
+import Testing
 
 /// A bus with a real notifyd, the bridge, and a distributor that behaves as KUnifiedPush does; the bus starts both of
 /// the latter.
@@ -251,4 +252,12 @@ func withPushStage(
     do { result = .success(try await body(stage)) } catch { result = .failure(error) }
     await stage.end()
     try result.get()
+}
+
+extension Trait where Self == Fixture {
+    static var pushStage: Self { pushStage() }
+
+    static func pushStage(distributors: [String] = [PushStage.distributor]) -> Self {
+        Fixture { try await withPushStage(distributors: distributors, $0) }
+    }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import NotifyTestSupport
 import Routing
 import Testing
 
@@ -6,6 +7,7 @@ import Testing
 
 /// A bit anywhere in the file is not what was written. `NOTIFYD_FLIPS=all` tries every byte instead of a sample.
 struct FlipTests {
+    private let folder = Fixture.folder
     private let truth: KnownJournal
 
     init() throws { truth = try KnownJournal() }
@@ -27,31 +29,29 @@ struct FlipTests {
         print("\(offsets.count) flips in a journal of \(truth.file.count) bytes: \(fates)")
     }
 
-    @Test func aFlippedBitOfTheLogCostsOneFrame() throws {
-        try withFolder { folder in
-            let (first, copy) = (folder + "/first", folder + "/copy")
-            let events = try (1...20 as ClosedRange<UInt64>).map { try sample($0) }
-            let journal = try Journal(directory: first)
-            for event in events { try journal.commit([.accepted(event)]) }
-            let log = try Data(contentsOf: URL(filePath: first + "/log-0"))
-            let end = try #require(log.lastIndex { $0 != 0 }) + 1
-            let lastFrame = end - end / events.count
-            let isAll = ProcessInfo.processInfo.environment["NOTIFYD_FLIPS"] == "all"
-            for offset in stride(from: 0, to: end, by: isAll ? 1 : 37) {
-                try copyOfJournal(in: first, to: copy)
-                var bad = log
-                bad[offset] ^= 1 << UInt8.random(in: 0...7)
-                try bad.write(to: URL(filePath: copy + "/log-0"))
-                let journal = try Journal(directory: copy)
-                let found = try journal.history(.all, after: EventID(0), limit: 100)
-                #expect(found.allSatisfy { events.contains($0) }, "byte \(offset)")
-                // Frames end with a few bytes that say nothing. Nobody can tell the last one from one that was torn.
-                #expect(
-                    found.count == events.count && journal.damagedRows == 0
-                        || found.count == events.count - 1 && (journal.damagedRows == 1 || offset > lastFrame - 64),
-                    "byte \(offset)")
-                try FileManager.default.removeItem(atPath: copy)
-            }
+    @Test(.folder) func aFlippedBitOfTheLogCostsOneFrame() throws {
+        let (first, copy) = (folder + "/first", folder + "/copy")
+        let events = try (1...20 as ClosedRange<UInt64>).map { try sample($0) }
+        let journal = try Journal(directory: first)
+        for event in events { try journal.commit([.accepted(event)]) }
+        let log = try Data(contentsOf: URL(filePath: first + "/log-0"))
+        let end = try #require(log.lastIndex { $0 != 0 }) + 1
+        let lastFrame = end - end / events.count
+        let isAll = ProcessInfo.processInfo.environment["NOTIFYD_FLIPS"] == "all"
+        for offset in stride(from: 0, to: end, by: isAll ? 1 : 37) {
+            try copyOfJournal(in: first, to: copy)
+            var bad = log
+            bad[offset] ^= 1 << UInt8.random(in: 0...7)
+            try bad.write(to: URL(filePath: copy + "/log-0"))
+            let journal = try Journal(directory: copy)
+            let found = try journal.history(.all, after: EventID(0), limit: 100)
+            #expect(found.allSatisfy { events.contains($0) }, "byte \(offset)")
+            // Frames end with a few bytes that say nothing. Nobody can tell the last one from one that was torn.
+            #expect(
+                found.count == events.count && journal.damagedRows == 0
+                    || found.count == events.count - 1 && (journal.damagedRows == 1 || offset > lastFrame - 64),
+                "byte \(offset)")
+            try FileManager.default.removeItem(atPath: copy)
         }
     }
 

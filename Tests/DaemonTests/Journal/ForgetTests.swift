@@ -1,4 +1,5 @@
 import Foundation
+import NotifyTestSupport
 import Routing
 import Testing
 
@@ -6,6 +7,8 @@ import Testing
 
 /// What is forgotten is not in the journal any more, nor in its files.
 struct ForgetTests {
+    private let folder = Fixture.folder
+
     /// Forgets everything in portions, until nothing is left in the file.
     @discardableResult
     private func forget(
@@ -28,58 +31,57 @@ struct ForgetTests {
     }
 
     /// Rows that grow when they are decided move between pages, and leave copies behind.
-    @Test(arguments: [UInt64(1), 2]) func noTextIsLeftInAnyFile(seed: UInt64) throws {
-        try withFolder { folder in
-            var random = XorShift(state: seed &* 0x9E37_79B9_7F4A_7C15)
-            let journal = try Journal(directory: folder)
-            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
-            var kept: Set<UInt64> = []
-            var texts: [UInt64: [String]] = [:]
-            for round in 0..<3 as Range<UInt64> {
-                var entries: [Record] = []
-                for number in 1...600 as ClosedRange<UInt64> {
-                    let id = round * 1000 + number
-                    var event = try sample(id, topic: random.chance(50) ? "/post/\(id % 7)" : "/chat/\(id % 5)")
-                    texts[id] = ["title-\(id)-", "body-\(id)-", "field-\(id)-"]
-                    event.title = texts[id]![0] + text(&random, 60)
-                    event.body = texts[id]![1] + text(&random, random.chance(5) ? 8000 : 200)
-                    event.fields = [
-                        Field(name: "f", value: .string(texts[id]![2] + text(&random, random.chance(3) ? 20_000 : 50)))
-                    ]
-                    if random.chance(20) { event.origin = Origin(source: "test", eventID: "name \(id)") }
-                    entries.append(.accepted(event))
-                    if random.chance(30) {
-                        try journal.commit(entries)
-                        entries = []
-                    }
+    @Test(.folder, arguments: [UInt64(1), 2]) func noTextIsLeftInAnyFile(seed: UInt64) throws {
+        var random = SplitMix64(seed: seed)
+        let journal = try Journal(directory: folder)
+        journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+        var kept: Set<UInt64> = []
+        var texts: [UInt64: [String]] = [:]
+        for round in 0..<3 as Range<UInt64> {
+            var entries: [Record] = []
+            for number in 1...600 as ClosedRange<UInt64> {
+                let id = round * 1000 + number
+                var event = try sample(id, topic: random.chance(50) ? "/post/\(id % 7)" : "/chat/\(id % 5)")
+                texts[id] = ["title-\(id)-", "body-\(id)-", "field-\(id)-"]
+                event.title = texts[id]![0] + text(&random, 60)
+                event.body = texts[id]![1] + text(&random, random.chance(5) ? 8000 : 200)
+                event.fields = [
+                    Field(name: "f", value: .string(texts[id]![2] + text(&random, random.chance(3) ? 20_000 : 50)))
+                ]
+                if random.chance(20) { event.origin = Origin(source: "test", eventID: "name \(id)") }
+                entries.append(.accepted(event))
+                if random.chance(30) {
+                    try journal.commit(entries)
+                    entries = []
                 }
-                try journal.commit(entries)
-                for id in random.shuffled(Array(texts.keys.filter { $0 > round * 1000 })) where random.chance(90) {
-                    var decision = StoredDecision(outcome: .claimed, resolved: 1)
-                    decision.claimant = ":1.\(id)"
-                    decision.program = text(&random, 100)
-                    decision.cause = text(&random, 100)
-                    try journal.commit([.decided(EventID(id), decision)])
-                }
-                let gone = try forget(try TopicPrefix(round == 1 ? "/chat" : "/post"), in: journal)
-                #expect(gone.count > 200)
-                kept = Set(try history(journal).map(\.id.rawValue))
-                try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
-                // With the journal open, and what goes on in it.
-                try journal.commit([.accepted(try sample(round * 1000 + 900))])
-                try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
             }
-            journal.close()
+            try journal.commit(entries)
+            for id in texts.keys.filter({ $0 > round * 1000 }).sorted().shuffled(using: &random)
+            where random.chance(90) {
+                var decision = StoredDecision(outcome: .claimed, resolved: 1)
+                decision.claimant = ":1.\(id)"
+                decision.program = text(&random, 100)
+                decision.cause = text(&random, 100)
+                try journal.commit([.decided(EventID(id), decision)])
+            }
+            let gone = try forget(try TopicPrefix(round == 1 ? "/chat" : "/post"), in: journal)
+            #expect(gone.count > 200)
+            kept = Set(try history(journal).map(\.id.rawValue))
             try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
-            let again = try Journal(directory: folder)
-            #expect(again.damagedRows == 0 && again.setAside == nil)
-            for id in kept where texts[id] != nil {
-                #expect(try again.event(EventID(id))?.title.hasPrefix(texts[id]![0]) == true)
-            }
+            // With the journal open, and what goes on in it.
+            try journal.commit([.accepted(try sample(round * 1000 + 900))])
+            try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
+        }
+        journal.close()
+        try expectNothing(of: texts.filter { !kept.contains($0.key) }, in: folder)
+        let again = try Journal(directory: folder)
+        #expect(again.damagedRows == 0 && again.setAside == nil)
+        for id in kept where texts[id] != nil {
+            #expect(try again.event(EventID(id))?.title.hasPrefix(texts[id]![0]) == true)
         }
     }
 
-    private func text(_ random: inout XorShift, _ count: Int) -> String {
+    private func text(_ random: inout SplitMix64, _ count: Int) -> String {
         String(decoding: (0..<count).map { _ in UInt8(ascii: "a") + UInt8(random.next() % 26) }, as: UTF8.self)
     }
 
@@ -108,107 +110,97 @@ struct ForgetTests {
         }
     }
 
-    @Test func onlySoManyGlobalIDsStay() throws {
-        try withFolder { folder in
-            var limits = Limits()
-            limits.globalIDs = 4
-            let journal = try Journal(directory: folder, limits: limits)
-            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
-            for id in 1...9 as ClosedRange<UInt64> {
-                var event = try sample(id)
-                event.origin = Origin(source: "test", eventID: "name \(id)")
-                try journal.commit([.accepted(event), decide(id)])
-            }
-            try forget(.all, in: journal)
-            #expect(try journal.named(after: EventID(0), limit: 10).map(\.id.rawValue) == [6, 7, 8, 9])
-            #expect(journal.globalIDs == 4)
+    @Test(.folder) func onlySoManyGlobalIDsStay() throws {
+        var limits = Limits()
+        limits.globalIDs = 4
+        let journal = try Journal(directory: folder, limits: limits)
+        journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+        for id in 1...9 as ClosedRange<UInt64> {
+            var event = try sample(id)
+            event.origin = Origin(source: "test", eventID: "name \(id)")
+            try journal.commit([.accepted(event), decide(id)])
         }
+        try forget(.all, in: journal)
+        #expect(try journal.named(after: EventID(0), limit: 10).map(\.id.rawValue) == [6, 7, 8, 9])
+        #expect(journal.globalIDs == 4)
     }
 
     /// Between the steps the journal is written, and the pages that were scrubbed already stay clean.
-    @Test func theJournalIsUsedBetweenTheSteps() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
-            for start in stride(from: 1, to: 4000, by: 500) as StrideTo<UInt64> {
-                try journal.commit(
-                    try (start..<start + 500).flatMap { id -> [Record] in
-                        var event = try sample(id, topic: id % 3 == 0 ? "/post" : "/chat")
-                        event.body = "body-\(id)-" + String(repeating: "x", count: 1000)
-                        return [.accepted(event), decide(id)]
-                    })
-            }
-            let post = try TopicPrefix("/post")
-            var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: post)
-            while let start = position {
-                position = try journal.forget(post, after: start, upTo: EventID(.max), limit: 500).position
-            }
-            var next: UInt64 = 10_000
-            var steps = 0
-            while try !journal.scrub() {
-                steps += 1
-                for id in next..<next + 20 {
-                    try journal.commit([.accepted(try sample(id)), decide(id, as: .claimed)])
-                }
-                next += 20
-                for id in stride(from: next % 400 + 1, to: 4000, by: 400) as StrideTo<UInt64> where id % 3 != 0 {
-                    var decision = StoredDecision(outcome: .claimed, resolved: 1)
-                    decision.cause = String(repeating: "y", count: 300)
-                    try journal.commit([.decided(EventID(id), decision)])
-                }
-            }
-            #expect(steps >= 2)
-            let gone = (1...4000 as ClosedRange<UInt64>).filter { $0 % 3 == 0 }.map { ($0, ["body-\($0)-"]) }
-            try expectNothing(of: Dictionary(uniqueKeysWithValues: gone), in: folder)
+    @Test(.folder) func theJournalIsUsedBetweenTheSteps() throws {
+        let journal = try Journal(directory: folder)
+        journal.advance(to: ClockReading(wall: 0, uptime: 0, boot: "boot"))
+        for start in stride(from: 1, to: 4000, by: 500) as StrideTo<UInt64> {
+            try journal.commit(
+                try (start..<start + 500).flatMap { id -> [Record] in
+                    var event = try sample(id, topic: id % 3 == 0 ? "/post" : "/chat")
+                    event.body = "body-\(id)-" + String(repeating: "x", count: 1000)
+                    return [.accepted(event), decide(id)]
+                })
         }
+        let post = try TopicPrefix("/post")
+        var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: post)
+        while let start = position {
+            position = try journal.forget(post, after: start, upTo: EventID(.max), limit: 500).position
+        }
+        var next: UInt64 = 10_000
+        var steps = 0
+        while try !journal.scrub() {
+            steps += 1
+            for id in next..<next + 20 {
+                try journal.commit([.accepted(try sample(id)), decide(id, as: .claimed)])
+            }
+            next += 20
+            for id in stride(from: next % 400 + 1, to: 4000, by: 400) as StrideTo<UInt64> where id % 3 != 0 {
+                var decision = StoredDecision(outcome: .claimed, resolved: 1)
+                decision.cause = String(repeating: "y", count: 300)
+                try journal.commit([.decided(EventID(id), decision)])
+            }
+        }
+        #expect(steps >= 2)
+        let gone = (1...4000 as ClosedRange<UInt64>).filter { $0 % 3 == 0 }.map { ($0, ["body-\($0)-"]) }
+        try expectNothing(of: Dictionary(uniqueKeysWithValues: gone), in: folder)
     }
 
     /// Somebody who repeats a call that a crash has interrupted finds nothing to delete, and the texts are gone all the
     /// same.
-    @Test func whatAnEarlierRunHasDeletedIsScrubbedToo() throws {
-        try withFolder { folder in
-            let (journal, gone) = try journalWithRemains(in: folder)
-            journal.close()
-            let next = try Journal(directory: folder)
-            #expect(try forget(try TopicPrefix("/chat"), in: next).isEmpty)
-            try expectNothing(of: gone, in: folder)
-        }
+    @Test(.folder) func whatAnEarlierRunHasDeletedIsScrubbedToo() throws {
+        let (journal, gone) = try journalWithRemains(in: folder)
+        journal.close()
+        let next = try Journal(directory: folder)
+        #expect(try forget(try TopicPrefix("/chat"), in: next).isEmpty)
+        try expectNothing(of: gone, in: folder)
     }
 
-    @Test func whatRetentionHasDeletedIsScrubbedToo() throws {
-        try withFolder { folder in
-            let journal = try Journal(directory: folder)
-            try forget(.all, in: journal)
-            for id in 1...20 as ClosedRange<UInt64> {
-                var event = try sample(id)
-                event.title = "title-\(id)-"
-                try journal.commit([.accepted(event), decide(id)])
-            }
-            #expect(try journal.expire(olderThan: .seconds(60), keeping: 5).count == 15)
-            #expect(try forget(try TopicPrefix("/nothing"), in: journal).isEmpty)
-            try expectNothing(
-                of: Dictionary(uniqueKeysWithValues: (1...15).map { ($0, ["title-\($0)-"]) }), in: folder)
+    @Test(.folder) func whatRetentionHasDeletedIsScrubbedToo() throws {
+        let journal = try Journal(directory: folder)
+        try forget(.all, in: journal)
+        for id in 1...20 as ClosedRange<UInt64> {
+            var event = try sample(id)
+            event.title = "title-\(id)-"
+            try journal.commit([.accepted(event), decide(id)])
         }
+        #expect(try journal.expire(olderThan: .seconds(60), keeping: 5).count == 15)
+        #expect(try forget(try TopicPrefix("/nothing"), in: journal).isEmpty)
+        try expectNothing(
+            of: Dictionary(uniqueKeysWithValues: (1...15).map { ($0, ["title-\($0)-"]) }), in: folder)
     }
 
-    @Test func aCheckOfTheFileComesInBetween() throws {
-        try withFolder { folder in
-            let (journal, gone) = try journalWithRemains(in: folder)
-            #expect(try !journal.scrub())
-            _ = try journal.beginIntegrityCheck()
-            #expect(!journal.canScrub)
-            try journal.commit([.accepted(try sample(90_000)), decide(90_000)])
-            try journal.endIntegrityCheck(.failed)
-            #expect(journal.canScrub)
-            while try !journal.scrub() {}
-            try expectNothing(of: gone, in: folder)
-        }
+    @Test(.folder) func aCheckOfTheFileComesInBetween() throws {
+        let (journal, gone) = try journalWithRemains(in: folder)
+        #expect(try !journal.scrub())
+        _ = try journal.beginIntegrityCheck()
+        #expect(!journal.canScrub)
+        try journal.commit([.accepted(try sample(90_000)), decide(90_000)])
+        try journal.endIntegrityCheck(.failed)
+        #expect(journal.canScrub)
+        while try !journal.scrub() {}
+        try expectNothing(of: gone, in: folder)
     }
 
     /// A journal whose events at /chat are deleted, with copies of them in the file.
     private func journalWithRemains(in folder: String) throws -> (Journal, [UInt64: [String]]) {
         let journal = try Journal(directory: folder)
-        var random = XorShift(state: 7)
+        var random = SplitMix64(seed: 7)
         let ids = 1...1500 as ClosedRange<UInt64>
         try journal.commit(
             try ids.map { id in
@@ -216,7 +208,7 @@ struct ForgetTests {
                 event.body = "body-\(id)-" + text(&random, 300)
                 return .accepted(event)
             })
-        for id in random.shuffled(Array(ids)) {
+        for id in ids.shuffled(using: &random) {
             var decision = StoredDecision(outcome: .claimed, resolved: 1)
             decision.cause = text(&random, 200)
             try journal.commit([.decided(EventID(id), decision)])
@@ -257,23 +249,5 @@ struct ForgetTests {
         #expect(unused(page).isEmpty)
         page[3] = 255
         #expect(unused(page).isEmpty)
-    }
-}
-
-/// Repeatable random numbers.
-private struct XorShift {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state ^= state << 13
-        state ^= state >> 7
-        state ^= state << 17
-        return state
-    }
-
-    mutating func chance(_ percent: UInt64) -> Bool { next() % 100 < percent }
-
-    mutating func shuffled(_ ids: [UInt64]) -> [UInt64] {
-        ids.sorted().map { ($0, next()) }.sorted { $0.1 < $1.1 }.map(\.0)
     }
 }

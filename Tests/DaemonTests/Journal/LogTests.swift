@@ -37,28 +37,28 @@ extension WriteAheadLog {
 
 /// What a log does while nothing fails.
 struct LogTests {
-    @Test func whatWasAppendedIsReadInItsOrder() throws {
-        try withFolder { folder in
-            let disk = DirectoryDisk(folder)
-            let payloads = [0, 1, 7, 8, 9, 200, 4000].map { logPayload($0, bytes: $0) }
-            let log = try WriteAheadLog.opened(on: disk)
-            #expect(log.lastSequence == 0)
-            #expect(log.syncTime == nil)
-            for (index, payload) in payloads.enumerated() { #expect(try log.append(payload) == UInt64(index + 1)) }
-            #expect(log.lastSequence == 7)
-            #expect(log.syncTime != nil)
-            log.close()
+    private let folder = Fixture.folder
 
-            let again = try WriteAheadLog(on: disk, segmentBytes: 4096)
-            let expected = zip(1..., payloads).map { LoggedFrame(sequence: $0, payload: $1) }
-            for _ in 0..<2 {
-                let (frames, replay) = try again.frames()
-                #expect(frames == expected)
-                #expect(replay == WriteAheadLog.Replay(frames: 7, last: 7))
-            }
-            #expect(try again.frames(after: 5).frames == Array(expected[5...]))
-            #expect(try again.append([1]) == 8)
+    @Test(.folder) func whatWasAppendedIsReadInItsOrder() throws {
+        let disk = DirectoryDisk(folder)
+        let payloads = [0, 1, 7, 8, 9, 200, 4000].map { logPayload($0, bytes: $0) }
+        let log = try WriteAheadLog.opened(on: disk)
+        #expect(log.lastSequence == 0)
+        #expect(log.syncTime == nil)
+        for (index, payload) in payloads.enumerated() { #expect(try log.append(payload) == UInt64(index + 1)) }
+        #expect(log.lastSequence == 7)
+        #expect(log.syncTime != nil)
+        log.close()
+
+        let again = try WriteAheadLog(on: disk, segmentBytes: 4096)
+        let expected = zip(1..., payloads).map { LoggedFrame(sequence: $0, payload: $1) }
+        for _ in 0..<2 {
+            let (frames, replay) = try again.frames()
+            #expect(frames == expected)
+            #expect(replay == WriteAheadLog.Replay(frames: 7, last: 7))
         }
+        #expect(try again.frames(after: 5).frames == Array(expected[5...]))
+        #expect(try again.append([1]) == 8)
     }
 
     @Test func sequencesGoOnBehindWhatTheIndexHas() throws {
@@ -107,38 +107,34 @@ struct LogTests {
         for name in disk.files { #expect(try #require(disk[name]).count <= larger) }
     }
 
-    @Test func theFilesBelongToTheirUserAlone() throws {
-        try withFolder { folder in
-            _ = FileManager.default.createFile(
-                atPath: folder + "/log-0", contents: nil, attributes: [.posixPermissions: 0o644])
-            let log = try WriteAheadLog.opened(on: DirectoryDisk(folder))
-            while !FileManager.default.fileExists(atPath: folder + "/log-1") { _ = try log.append([1, 2, 3]) }
-            for name in ["/log-0", "/log-1"] {
-                let attributes = try FileManager.default.attributesOfItem(atPath: folder + name)
-                #expect(attributes[.posixPermissions] as? Int == 0o600)
-            }
+    @Test(.folder) func theFilesBelongToTheirUserAlone() throws {
+        _ = FileManager.default.createFile(
+            atPath: folder + "/log-0", contents: nil, attributes: [.posixPermissions: 0o644])
+        let log = try WriteAheadLog.opened(on: DirectoryDisk(folder))
+        while !FileManager.default.fileExists(atPath: folder + "/log-1") { _ = try log.append([1, 2, 3]) }
+        for name in ["/log-0", "/log-1"] {
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder + name)
+            #expect(attributes[.posixPermissions] as? Int == 0o600)
         }
     }
 
-    @Test(arguments: ["link", "link to nothing", "pipe", "directory"])
+    @Test(.folder, arguments: ["link", "link to nothing", "pipe", "directory"])
     func whatIsNotARegularFileIsToldOf(_ kind: String) throws {
-        try withFolder { folder in
-            let path = folder + "/log-1"
-            switch kind {
-            case "link":
-                _ = FileManager.default.createFile(atPath: folder + "/other", contents: Data([1]))
-                symlink(folder + "/other", path)
-            case "link to nothing": symlink(folder + "/nothing", path)
-            case "pipe": mkfifo(path, 0o600)
-            default: mkdir(path, 0o700)
-            }
-            let error = #expect(throws: JournalError.self) { try WriteAheadLog(on: DirectoryDisk(folder)) }
-            guard case .obstacle(let text) = error else {
-                Issue.record("\(String(describing: error))")
-                return
-            }
-            #expect(text.hasPrefix("\(path) is a ") && text.hasSuffix(", not a regular file"))
+        let path = folder + "/log-1"
+        switch kind {
+        case "link":
+            _ = FileManager.default.createFile(atPath: folder + "/other", contents: Data([1]))
+            symlink(folder + "/other", path)
+        case "link to nothing": symlink(folder + "/nothing", path)
+        case "pipe": mkfifo(path, 0o600)
+        default: mkdir(path, 0o700)
         }
+        let error = #expect(throws: JournalError.self) { try WriteAheadLog(on: DirectoryDisk(folder)) }
+        guard case .obstacle(let text) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(text.hasPrefix("\(path) is a ") && text.hasSuffix(", not a regular file"))
     }
 
     @Test func aLogIsReadWithoutWritingAnything() throws {
@@ -214,16 +210,14 @@ struct LogTests {
     }
 
     /// Whoever has lost what was released is not told about damage.
-    @Test func whatWasReleasedIsNotMissed() throws {
-        try withFolder { folder in
-            let disk = DirectoryDisk(folder)
-            let log = try WriteAheadLog.opened(on: disk)
-            for _ in 0..<10 { log.release(through: try log.append([UInt8](repeating: 3, count: 1500)) - 1) }
-            log.close()
-            let (frames, replay) = try WriteAheadLog(on: disk, segmentBytes: 4096).frames()
-            #expect(frames.last?.sequence == 10 && frames.first.map { $0.sequence > 1 } == true)
-            #expect(replay.damaged == 0 && replay.isBehind)
-        }
+    @Test(.folder) func whatWasReleasedIsNotMissed() throws {
+        let disk = DirectoryDisk(folder)
+        let log = try WriteAheadLog.opened(on: disk)
+        for _ in 0..<10 { log.release(through: try log.append([UInt8](repeating: 3, count: 1500)) - 1) }
+        log.close()
+        let (frames, replay) = try WriteAheadLog(on: disk, segmentBytes: 4096).frames()
+        #expect(frames.last?.sequence == 10 && frames.first.map { $0.sequence > 1 } == true)
+        #expect(replay.damaged == 0 && replay.isBehind)
     }
 
     /// What an earlier configuration used is read, and goes when it is released.

@@ -9,11 +9,13 @@ import Testing
 /// The power goes at any call of the log's disk, and SQLite's log loses its end. What was committed is there; what was
 /// being committed is there as a whole, or not at all.
 struct PowerCutTests {
-    @Test(arguments: 1...6 as ClosedRange<UInt64>) func whatWasCommittedOutlivesAPowerCut(_ seed: UInt64) throws {
-        try withFolder { folder in
-            let machine = Machine(seed: seed, in: folder)
-            for _ in 0..<5 { try machine.live() }
-        }
+    private let folder = Fixture.folder
+
+    @Test(.folder, arguments: 1...6 as ClosedRange<UInt64>) func whatWasCommittedOutlivesAPowerCut(_ seed: UInt64)
+        throws
+    {
+        let machine = Machine(seed: seed, in: folder)
+        for _ in 0..<5 { try machine.live() }
     }
 
     private final class Machine {

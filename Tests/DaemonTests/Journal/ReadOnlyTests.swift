@@ -9,6 +9,8 @@ import Testing
 
 /// A journal that cannot be written can be read.
 struct ReadOnlyTests {
+    private let folder = Fixture.folder
+
     private func ids(_ journal: Journal) throws -> [UInt64] {
         try journal.history(.all, after: EventID(0), limit: 100).map(\.id.rawValue)
     }
@@ -53,30 +55,26 @@ struct ReadOnlyTests {
         }
     }
 
-    @Test func whereThereIsNothingToBeReadItSaysSo() throws {
-        try withFolder { folder in
-            #expect(throws: JournalError.self) { try Journal(readingIn: folder) }
-            try Data().write(to: URL(filePath: folder + "/index.db"))
-            #expect(throws: JournalError.damaged) { try Journal(readingIn: folder) }
-            try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: folder + "/index.db"))
-            #expect(throws: JournalError.damaged) { try Journal(readingIn: folder) }
-            #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["index.db"])
-        }
+    @Test(.folder) func whereThereIsNothingToBeReadItSaysSo() throws {
+        #expect(throws: JournalError.self) { try Journal(readingIn: folder) }
+        try Data().write(to: URL(filePath: folder + "/index.db"))
+        #expect(throws: JournalError.damaged) { try Journal(readingIn: folder) }
+        try Data(repeating: 0x55, count: 50_000).write(to: URL(filePath: folder + "/index.db"))
+        #expect(throws: JournalError.damaged) { try Journal(readingIn: folder) }
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["index.db"])
     }
 
-    @Test func afterACommitThatFailedEverythingBeforeItIsRead() throws {
-        try withFolder { folder in
-            let disk = MadeUpDisk()
-            let journal = try Journal(directory: folder, logDisk: { _ in disk })
-            try journal.commit([.accepted(try sample(1))])
-            disk.fault = { $0 == .sync ? .inputOutput : nil }
-            #expect(throws: JournalError.inputOutput) { try journal.commit([.accepted(try sample(2))]) }
-            #expect(!journal.isOpen && journal.isReadable)
-            #expect(try ids(journal) == [1])
-            journal.stopWriting()
-            #expect(try ids(journal) == [1])
-            journal.close()
-            #expect(!journal.isReadable)
-        }
+    @Test(.folder) func afterACommitThatFailedEverythingBeforeItIsRead() throws {
+        let disk = MadeUpDisk()
+        let journal = try Journal(directory: folder, logDisk: { _ in disk })
+        try journal.commit([.accepted(try sample(1))])
+        disk.fault = { $0 == .sync ? .inputOutput : nil }
+        #expect(throws: JournalError.inputOutput) { try journal.commit([.accepted(try sample(2))]) }
+        #expect(!journal.isOpen && journal.isReadable)
+        #expect(try ids(journal) == [1])
+        journal.stopWriting()
+        #expect(try ids(journal) == [1])
+        journal.close()
+        #expect(!journal.isReadable)
     }
 }

@@ -1,5 +1,8 @@
 import Foundation
+import NotifyRehearsal
+import NotifyTestSupport
 import Routing
+import Testing
 
 @testable import Journal
 
@@ -16,15 +19,27 @@ func sample(_ id: UInt64, topic: String = "/post/27", retained: Bool = false) th
         expires: Expiry(wall: 9_000_000, uptime: 7_000_000, boot: "boot"))
 }
 
+/// A folder in memory if possible, which is gone afterwards.
 func withFolder(_ body: (String) throws -> Void) throws {
-    let memory = "/dev/shm"
-    let parent =
-        FileManager.default.isWritableFile(atPath: memory)
-        ? URL(filePath: memory) : FileManager.default.temporaryDirectory
-    let folder = parent.appending(path: "journal-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
+    let folder = try TemporaryFolder()
     try body(folder.path)
+    folder.remove()
+}
+
+extension Trait where Self == Fixture {
+    /// A folder for journals.
+    static var folder: Self {
+        Fixture { (body: (String) async throws -> Void) in
+            let folder = try TemporaryFolder()
+            try await body(folder.path)
+            folder.remove()
+        }
+    }
+}
+
+extension Fixture {
+    /// The folder of the present test.
+    static var folder: String { current() ?? "/nonexistent" }
 }
 
 /// A removal that takes the value away; without `published`, because its lifetime ended.

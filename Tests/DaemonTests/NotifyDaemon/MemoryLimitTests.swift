@@ -38,3 +38,57 @@ struct MemoryLimitTests {
         #expect(atTheLimits <= memory * 7 / 8, "\(atTheLimits >> 20) MiB of \(memory >> 20)")
     }
 }
+
+/// The version stands in one place, and what has to repeat it agrees.
+struct VersionTests {
+    @Test func theDebianPackagesHaveIt() throws {
+        // Such as "notifyd (1.0.0) bookworm; urgency=medium".
+        let entry = try #require(lines(of: "debian/changelog").first)
+        #expect(entry.hasPrefix("notifyd (\(notifydVersion)) "), "debian/changelog begins with: \(entry)")
+    }
+
+    @Test func theChangelogSaysWhatIsInIt() throws {
+        // Such as "## [0.1.0] - 2026-11-21", newest first, under what is not released yet.
+        let headings = try lines(of: "CHANGELOG.md").filter { $0.hasPrefix("## [") }
+        #expect(headings.first == "## [Unreleased]")
+        let newest = try #require(headings.dropFirst().first)
+        #expect(newest.hasPrefix("## [\(notifydVersion)] - "), "CHANGELOG.md has as its newest version: \(newest)")
+    }
+
+    @Test func thePythonPackageHasIt() throws {
+        #expect(try lines(of: "python/pyproject.toml").contains("version = \"\(notifydVersion)\""))
+        let wheel = "notifyd-\(notifydVersion)-py3-none-any.whl"
+        #expect(try lines(of: "python/README.md").contains { $0.contains(wheel) })
+    }
+
+    @Test func theBrowserExtensionHasIt() throws {
+        #expect(try lines(of: "browser/manifest.json").contains("    \"version\": \"\(notifydVersion)\","))
+    }
+
+    private func lines(of file: String) throws -> [Substring] {
+        try Project.text(file).split(separator: "\n")
+    }
+}
+
+/// What a unit for the command of a button is made of.
+struct CommandUnitsTests {
+    @Test func controlCharactersDoNotKeepACommandFromStarting() {
+        #expect(TransientUnits.permitted("line\nand\ttab, 영희") == "line\nand\ttab, 영희")
+        #expect(TransientUnits.permitted("a\r\nb\u{1}c\u{7f}") == "a\u{fffd}\nb\u{fffd}c\u{fffd}")
+    }
+}
+
+/// Where the programs of buttons are looked for.
+struct ProgramPathTests {
+    @Test func theFolderOfNotifydComesLast() {
+        #expect(ProgramPath.folders(of: "/a:/b", beside: "/own") == ["/a", "/b", "/own"])
+        #expect(ProgramPath.folders(of: "/own:/b", beside: "/own") == ["/own", "/b"])
+        #expect(ProgramPath.folders(of: nil, beside: "/own") == ["/usr/local/bin", "/usr/bin", "/bin", "/own"])
+        #expect(ProgramPath.folders(of: "/a", beside: nil) == ["/a"])
+        #expect(ProgramPath.folder?.hasPrefix("/") == true)
+    }
+
+    @Test func onlyFoldersThatAUnitTakesAreInIt() {
+        #expect(ProgramPath.folders(of: "/a//b/:rel:.::/a/../b:/c/./d", beside: nil) == ["/a/b", "/c/d"])
+    }
+}

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Logging
 import Testing
 
 @testable import Systemd
@@ -80,5 +81,51 @@ struct NotifySocketTests {
         }
         #expect(sent == ["RELOADING 1000", "READY 1000", "STATUS 1000", "WATCHDOG", "STOPPING"])
         #expect(queue.isEmpty)
+    }
+}
+
+/// Each line that the service manager gets is a statement of its own.
+struct ServiceManagerTests {
+    @Test(arguments: ["a\nMAINPID=1", "a\r\nMAINPID=1", "a\u{2028}MAINPID=1", "a\u{0}MAINPID=1"])
+    func aStatusIsOneStatement(_ text: String) {
+        let assignment = ServiceManager.assignment(ofStatus: text)
+        #expect(!assignment.contains { $0.isNewline })
+        #expect(!assignment.utf8.contains(0))
+        #expect(assignment.hasPrefix("STATUS=a "))
+        #expect(assignment.hasSuffix("MAINPID=1"))
+    }
+
+    /// The manager ignores a message that is longer than 4096 bytes, and the READY=1 in it.
+    @Test func aLongStatusIsShortenedBetweenCharacters() {
+        let assignment = ServiceManager.assignment(ofStatus: String(repeating: "영", count: 5_000))
+        #expect(assignment.utf8.count <= 1_031)
+        #expect(assignment.hasSuffix("영…"))
+        #expect(ServiceManager.assignment(ofStatus: "Routing") == "STATUS=Routing")
+    }
+}
+
+struct LogTextTests {
+    @Test func metadataBecomesFieldsThatTheJournalTakes() {
+        #expect(LogText.journalField("event.id") == "NOTIFYD_EVENT_ID")
+        #expect(LogText.journalField("topic") == "NOTIFYD_TOPIC")
+        #expect(LogText.journalField("message.id") == "MESSAGE_ID")
+    }
+
+    @Test func theSentenceIsConstantAndTheDataFollowsInOrder() {
+        let metadata: Logger.Metadata = ["topic": "/post/27", "event.id": "5", "message.id": "abc"]
+        #expect(LogText.sentence("Event accepted", metadata) == "Event accepted: event.id=5 topic=/post/27")
+        #expect(LogText.sentence("Started", [:]) == "Started")
+    }
+
+    /// A second line would be a record of its own, with a priority of its own.
+    @Test func oneRecordIsOneLine() {
+        let metadata: Logger.Metadata = ["error": "key “a\n<2>b\r\u{85}c\u{2028}d\u{1B}[31m” is unknown"]
+        #expect(LogText.sentence("Bad\nnews", metadata) == "Bad news: error=key “a <2>b  c d [31m” is unknown")
+    }
+
+    @Test func levelsAreThePrioritiesOfSyslog() {
+        #expect(LogText.priority(.debug) == 7)
+        #expect(LogText.priority(.warning) == 4)
+        #expect(LogText.priority(.critical) == 2)
     }
 }

@@ -1,6 +1,8 @@
 import Glibc
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
+import Testing
 
 /// A sway without a screen, with sockets in a folder of its own.
 final class SwayServer: Sendable {
@@ -84,6 +86,10 @@ func withSway(_ body: (SwayServer) async throws -> Void) async throws {
     do { result = .success(try await body(server)) } catch { result = .failure(error) }
     await server.stop()
     try result.get()
+}
+
+extension Trait where Self == Fixture {
+    static var sway: Self { Fixture(withSway) }
 }
 
 /// A window of the terminal foot, whose shell shows titles that it finds in a file.

@@ -1,52 +1,51 @@
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 /// Real windows on a real sway, over its socket and by its Wayland protocol.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct SwayTests {
-    @Test func itsSocketTellsWhatIsFocusedAndVisible() async throws {
-        try await withSway { sway in
-            try await FocusRig.with(sway.environment) { rig in
-                try await rig.start()
-                #expect(try await rig.state()["source"]?.string == "sway")
-                let (chat, post) = try await openTwoWindows(on: sway, rig)
-                // In tabs, one hides the other.
-                try await sway.command("layout", "tabbed")
-                try await sway.command("[app_id=element]", "focus")
-                try await rig.expect("/chat focused")
-                try await sway.command("[app_id=firefox]", "focus")
-                try await rig.expect("/post/28 focused")
-                try await sway.command("[app_id=element]", "focus")
-                try await rig.expect("/chat focused")
-                try await sway.command("[app_id=firefox]", "move", "scratchpad")
-                try await sway.command("workspace", "2")
-                try await rig.expect()
-                try await sway.command("workspace", "1")
-                try await rig.expect("/chat focused")
-                await chat.close()
-                try await rig.expect()
-                await post.close()
-            }
+    private let sway: SwayServer! = Fixture.current()
+
+    @Test(.sway) func itsSocketTellsWhatIsFocusedAndVisible() async throws {
+        try await FocusRig.with(sway.environment) { rig in
+            try await rig.start()
+            #expect(try await rig.state()["source"]?.string == "sway")
+            let (chat, post) = try await openTwoWindows(on: sway, rig)
+            // In tabs, one hides the other.
+            try await sway.command("layout", "tabbed")
+            try await sway.command("[app_id=element]", "focus")
+            try await rig.expect("/chat focused")
+            try await sway.command("[app_id=firefox]", "focus")
+            try await rig.expect("/post/28 focused")
+            try await sway.command("[app_id=element]", "focus")
+            try await rig.expect("/chat focused")
+            try await sway.command("[app_id=firefox]", "move", "scratchpad")
+            try await sway.command("workspace", "2")
+            try await rig.expect()
+            try await sway.command("workspace", "1")
+            try await rig.expect("/chat focused")
+            await chat.close()
+            try await rig.expect()
+            await post.close()
         }
     }
 
-    @Test func theProtocolOfWaylandTellsWhatIsFocused() async throws {
-        try await withSway { sway in
-            try await FocusRig.with(sway.waylandEnvironment) { rig in
-                try await rig.start()
-                #expect(try await rig.state()["source"]?.string == "wayland")
-                let (chat, post) = try await openTwoWindows(on: sway, rig)
-                // Whoever takes the name of a compositor does not take the place of a source that is followed.
-                let stranger = try await Connection.open(rig.bus.address)
-                defer { stranger.close() }
-                for name in ["org.kde.KWin", "org.gnome.Shell"] { try await stranger.requestName(name) }
-                await chat.close()
-                try await rig.expect("/post/28 focused")
-                #expect(try await rig.state()["source"]?.string == "wayland")
-                await sway.stop()
-                try await rig.expect()
-                await post.close()
-            }
+    @Test(.sway) func theProtocolOfWaylandTellsWhatIsFocused() async throws {
+        try await FocusRig.with(sway.waylandEnvironment) { rig in
+            try await rig.start()
+            #expect(try await rig.state()["source"]?.string == "wayland")
+            let (chat, post) = try await openTwoWindows(on: sway, rig)
+            // Whoever takes the name of a compositor does not take the place of a source that is followed.
+            let stranger = try await Connection.open(rig.bus.address)
+            defer { stranger.close() }
+            for name in ["org.kde.KWin", "org.gnome.Shell"] { try await stranger.requestName(name) }
+            await chat.close()
+            try await rig.expect("/post/28 focused")
+            #expect(try await rig.state()["source"]?.string == "wayland")
+            await sway.stop()
+            try await rig.expect()
+            await post.close()
         }
     }
 
@@ -89,19 +88,17 @@ import Testing
         sway.stop()
     }
 
-    @Test func itWaitsForASwayThatIsGone() async throws {
-        try await withSway { sway in
-            try await FocusRig.with(sway.environment) { rig in
-                try await rig.start()
-                let post = try await sway.open("Post 27 – Example", app: "firefox")
-                try await rig.expect("/post/27 focused")
-                await sway.stop()
-                try await rig.expect()
-                try await rig.until("it says so") {
-                    try await rig.state()["detail"]?.string?.contains("sway.sock") == true
-                }
-                await post.close()
+    @Test(.sway) func itWaitsForASwayThatIsGone() async throws {
+        try await FocusRig.with(sway.environment) { rig in
+            try await rig.start()
+            let post = try await sway.open("Post 27 – Example", app: "firefox")
+            try await rig.expect("/post/27 focused")
+            await sway.stop()
+            try await rig.expect()
+            try await rig.until("it says so") {
+                try await rig.state()["detail"]?.string?.contains("sway.sock") == true
             }
+            await post.close()
         }
     }
 }

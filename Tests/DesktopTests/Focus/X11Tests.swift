@@ -70,8 +70,7 @@ import Testing
         try await withWindows { rig, windows, _ in
             windows.focus(windows.open("Post 27 – Example", app: "Firefox"))
             try await rig.expect("/post/27 focused")
-            await rig.daemon.kill()
-            try await rig.daemon.start()
+            try await rig.daemon.restart()
             try await rig.expect("/post/27 focused")
         }
     }

@@ -8,6 +8,8 @@ import Testing
 /// is bounded; the limits are many times what a release build needs on a machine of its own.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct DearCallTests {
+    private let rig: Rig! = Fixture.current()
+
     /// Handled in one go, all pages took 17 seconds even with optimisation, and 950 MiB.
     private static let patience: Duration = .seconds(5)
     private static let memoryLimit = number("NOTIFYD_ATTACK_MIB") ?? 96
@@ -64,44 +66,43 @@ struct DearCallTests {
         },
     ]
 
-    @Test(arguments: floods) func aFloodOfDearCallsDelaysNobodyElse(_ flood: Flood) async throws {
-        try await withRig(configuration: "[banner]\nmax_per_second = 0\n[defaults]\nwindow = \"100ms\"\n") { rig in
-            try await fill(rig)
-            for number in 1...250 { _ = try await rig.client.openScreen("/elsewhere/\(number)") }
-            let address = rig.bus.address
-            let isOver = Locked(false)
-            let answered = Locked(0)
-            onOwnThread {
-                guard let attacker = try? RawConnection(address) else { return }
-                let bytes = flood.bytes
-                attacker.write(bytes)
-                while !isOver.withLock({ $0 }), let message = try? attacker.read() {
-                    if message.kind == .methodCall {
-                        attacker.answer(message)
-                    } else {
-                        answered.withLock { $0 += 1 }
-                    }
+    @Test(.rig(configuration: "[banner]\nmax_per_second = 0\n[defaults]\nwindow = \"100ms\"\n"), arguments: floods)
+    func aFloodOfDearCallsDelaysNobodyElse(_ flood: Flood) async throws {
+        try await fill(rig)
+        for number in 1...250 { _ = try await rig.client.openScreen("/elsewhere/\(number)") }
+        let address = rig.bus.address
+        let isOver = Locked(false)
+        let answered = Locked(0)
+        onOwnThread {
+            guard let attacker = try? RawConnection(address) else { return }
+            let bytes = flood.bytes
+            attacker.write(bytes)
+            while !isOver.withLock({ $0 }), let message = try? attacker.read() {
+                if message.kind == .methodCall {
+                    attacker.answer(message)
+                } else {
+                    answered.withLock { $0 += 1 }
                 }
             }
-            let begin = ContinuousClock.now
-            var longestSend = Duration.zero
-            var longestBanner = Duration.zero
-            while answered.withLock({ $0 }) < flood.count, .now - begin < .seconds(4) {
-                let sent = ContinuousClock.now
-                _ = try await rig.client.send("/note/1", title: "Another's")
-                longestSend = max(longestSend, .now - sent)
-                let banner = try #require(await rig.server.banners.next(within: .seconds(60)))
-                longestBanner = max(longestBanner, banner.arrival - sent - .milliseconds(100))
-            }
-            let peak = rig.daemon.peakMemory
-            print(
-                "\(flood.member): \(answered.withLock { $0 }) answers, Send \(longestSend), banner late by",
-                "\(longestBanner), \(peak) MiB")
-            isOver.withLock { $0 = true }
-            #expect(longestSend < Self.patience * Timeouts.factor)
-            #expect(longestBanner < Self.patience * Timeouts.factor)
-            #expect(peak < Self.memoryLimit)
         }
+        let begin = ContinuousClock.now
+        var longestSend = Duration.zero
+        var longestBanner = Duration.zero
+        while answered.withLock({ $0 }) < flood.count, .now - begin < .seconds(4) {
+            let sent = ContinuousClock.now
+            _ = try await rig.client.send("/note/1", title: "Another's")
+            longestSend = max(longestSend, .now - sent)
+            let banner = try #require(await rig.server.banners.next(within: .seconds(60)))
+            longestBanner = max(longestBanner, banner.arrival - sent - .milliseconds(100))
+        }
+        let peak = rig.daemon.peakMemory
+        print(
+            "\(flood.member): \(answered.withLock { $0 }) answers, Send \(longestSend), banner late by",
+            "\(longestBanner), \(peak) MiB")
+        isOver.withLock { $0 = true }
+        #expect(longestSend < Self.patience * Timeouts.factor)
+        #expect(longestBanner < Self.patience * Timeouts.factor)
+        #expect(peak < Self.memoryLimit)
     }
 
     /// A thousand events of 4 KB, of which a hundred are the values of their topics.

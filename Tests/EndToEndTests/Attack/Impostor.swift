@@ -104,3 +104,7 @@ func withImpostor(
         impostor.connection.close()
     }
 }
+
+extension Trait where Self == Fixture {
+    static var impostor: Self { Fixture { try await withImpostor($0) } }
+}

@@ -7,18 +7,18 @@ import Testing
 /// A build for development has failpoints, and a release has none.
 @Suite(.timeLimit(.minutes(2)))
 struct FailpointPresenceTests {
+    private let rig: FaultRig! = Fixture.current()
+
     #if FAILPOINTS
         private static let hasFailpoints = true
     #else
         private static let hasFailpoints = false
     #endif
 
-    @Test func onlyABuildForDevelopmentObeysTheEnvironment() async throws {
-        try await withFaultRig(isStarted: false) { rig in
-            try await rig.daemon.start(with: ["NOTIFYD_FAILPOINT": "before-commit"])
-            let id = try? await rig.send("/note/1")
-            #expect((id == nil) == Self.hasFailpoints)
-        }
+    @Test(.faultRig(isStarted: false)) func onlyABuildForDevelopmentObeysTheEnvironment() async throws {
+        try await rig.daemon.start(with: ["NOTIFYD_FAILPOINT": "before-commit"])
+        let id = try? await rig.send("/note/1")
+        #expect((id == nil) == Self.hasFailpoints)
     }
 
     @Test func theProgramHoldsTheirNameOnlyInABuildForDevelopment() throws {
@@ -31,6 +31,8 @@ struct FailpointPresenceTests {
     /// The daemon dies at each step of the protocol, and is started again.
     @Suite(.timeLimit(.minutes(2)))
     struct FailpointTests {
+        private let rig: FaultRig! = Fixture.current()
+
         /// Publishes to a daemon that dies at `point`, starts it again and publishes the same again.
         ///
         /// - Returns: the id that was returned before the end, if one was, and the one of the repeat.
@@ -50,56 +52,48 @@ struct FailpointPresenceTests {
             #expect(banners.contains(rig.banners("once")), "\(rig.banners("once")) banners")
         }
 
-        @Test func whoDiesBeforeTheCommitHasPromisedNothing() async throws {
-            try await withFaultRig(isStarted: false) { rig in
-                let ids = try await die(at: "before-commit", rig)
-                #expect(ids.before == nil)
-                #expect(rig.signals.all.filter { $0.member == "Event" }.count <= 1)
-                try await expectShown(ids.after, banners: 1...1, rig)
-            }
+        @Test(.faultRig(isStarted: false)) func whoDiesBeforeTheCommitHasPromisedNothing() async throws {
+            let ids = try await die(at: "before-commit", rig)
+            #expect(ids.before == nil)
+            #expect(rig.signals.all.filter { $0.member == "Event" }.count <= 1)
+            try await expectShown(ids.after, banners: 1...1, rig)
         }
 
-        @Test func whoDiesAfterTheCommitAnnouncesTheEventAgainAndKnowsTheRepeat() async throws {
-            try await withFaultRig(isStarted: false) { rig in
-                let ids = try await die(at: "after-commit", rig)
-                #expect(ids.before == nil)
-                let window = try #require(try await rig.replay(of: ids.after))
-                #expect(window > .milliseconds(1900) && window <= .seconds(2))
-                #expect(rig.banners("once") == 0)
-                try await expectShown(ids.after, banners: 1...1, rig)
-            }
+        @Test(.faultRig(isStarted: false)) func whoDiesAfterTheCommitAnnouncesTheEventAgainAndKnowsTheRepeat()
+            async throws
+        {
+            let ids = try await die(at: "after-commit", rig)
+            #expect(ids.before == nil)
+            let window = try #require(try await rig.replay(of: ids.after))
+            #expect(window > .milliseconds(1900) && window <= .seconds(2))
+            #expect(rig.banners("once") == 0)
+            try await expectShown(ids.after, banners: 1...1, rig)
         }
 
-        @Test(arguments: ["after-reply", "after-signal"])
+        @Test(.faultRig(isStarted: false), arguments: ["after-reply", "after-signal"])
         func whatWasAcknowledgedIsAnnouncedAgain(_ point: String) async throws {
-            try await withFaultRig(isStarted: false) { rig in
-                let ids = try await die(at: point, rig)
-                // The reply may have been on its way or not.
-                if let before = ids.before { #expect(before == ids.after) }
-                let window = try #require(try await rig.replay(of: ids.after))
-                #expect(window > .milliseconds(1900) && window <= .seconds(2))
-                try await expectShown(ids.after, banners: 1...1, rig)
-            }
+            let ids = try await die(at: point, rig)
+            // The reply may have been on its way or not.
+            if let before = ids.before { #expect(before == ids.after) }
+            let window = try #require(try await rig.replay(of: ids.after))
+            #expect(window > .milliseconds(1900) && window <= .seconds(2))
+            try await expectShown(ids.after, banners: 1...1, rig)
         }
 
-        @Test func whoDiesBeforeNotifyShowsTheBannerLater() async throws {
-            try await withFaultRig(isStarted: false) { rig in
-                let ids = try await die(at: "before-notify", rig)
-                #expect(ids.before == ids.after)
-                #expect(try await rig.replay(of: ids.after) != nil)
-                try await expectShown(ids.after, banners: 1...1, rig)
-            }
+        @Test(.faultRig(isStarted: false)) func whoDiesBeforeNotifyShowsTheBannerLater() async throws {
+            let ids = try await die(at: "before-notify", rig)
+            #expect(ids.before == ids.after)
+            #expect(try await rig.replay(of: ids.after) != nil)
+            try await expectShown(ids.after, banners: 1...1, rig)
         }
 
-        @Test(arguments: ["after-notify", "before-outcome"])
+        @Test(.faultRig(isStarted: false), arguments: ["after-notify", "before-outcome"])
         func aBannerWhoseOutcomeWasNotWrittenComesAtMostTwice(_ point: String) async throws {
-            try await withFaultRig(isStarted: false) { rig in
-                let ids = try await die(at: point, rig)
-                #expect(ids.before == ids.after)
-                #expect(try await rig.replay(of: ids.after) != nil)
-                try await expectShown(ids.after, banners: 1...2, rig)
-                #expect(rig.signals.all.filter { $0.member == "Resolved" }.count == 1)
-            }
+            let ids = try await die(at: point, rig)
+            #expect(ids.before == ids.after)
+            #expect(try await rig.replay(of: ids.after) != nil)
+            try await expectShown(ids.after, banners: 1...2, rig)
+            #expect(rig.signals.all.filter { $0.member == "Resolved" }.count == 1)
         }
 
         @Test func manyPublishersLoseNothingAtTheFifthCommit() async throws {

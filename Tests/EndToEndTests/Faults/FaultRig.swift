@@ -27,9 +27,7 @@ struct FaultRig: Sendable {
     func call(
         _ member: String, _ arguments: [Value], timeout: Duration = .seconds(10)
     ) async throws(NotifyError) -> Message {
-        try await connection.call(
-            .call(member, of: Router.interface, at: Router.path, on: Router.name, autoStart: false, arguments),
-            timeout: timeout)
+        try await connection.call(.toRouter(member, autoStart: false, arguments), timeout: timeout)
     }
 
     func send(_ topic: String, _ title: String = "news") async throws -> UInt64 {
@@ -106,8 +104,7 @@ struct FaultRig: Sendable {
 
     /// Publishing is refused, as it has to be where nothing can be kept.
     func expectRefused() async throws {
-        let refusal = await #expect(throws: NotifyError.self) { try await send("/refused/1", "refused") }
-        #expect(refusal?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+        #expect(await refusal { try await send("/refused/1", "refused") }?.shortName == "StorageUnavailable")
     }
 
     /// How often a banner was asked for, in all runs.
@@ -167,6 +164,17 @@ func withFaultRig(
         await daemon.stop()
         daemon.folder.remove()
         try result.get()
+    }
+}
+
+extension Trait where Self == Fixture {
+    /// A bus with a daemon and its state on a disk; the parameters are those of `withFaultRig`.
+    static var faultRig: Self { faultRig() }
+
+    static func faultRig(
+        _ configuration: String = faultDefaults, through command: [String] = [], isStarted: Bool = true
+    ) -> Self {
+        Fixture { try await withFaultRig(configuration, through: command, isStarted: isStarted, $0) }
     }
 }
 

@@ -2,12 +2,15 @@ import Foundation
 import Journal
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Routing
 import Testing
 
 /// The state directory is a small disk of its own, which only root can make.
 @Suite(.timeLimit(.minutes(2)), .enabled(if: geteuid() == 0, "mounting a small disk needs root"))
 struct FullDiskTests {
+    private let rig: FaultRig! = Fixture.current()
+
     /// Mounts a disk for the state, and has `$T` filled; the rest of the room is taken by the file `filler`.
     private func disk(size: String, _ prepare: String) -> [String] {
         let script = """
@@ -76,8 +79,7 @@ struct FullDiskTests {
             #expect(told.last == true)
             _ = try await isStillFull(rig)
             #expect(hasTold(rig) == told)
-            let again = await #expect(throws: NotifyError.self) { try await rig.send("/note/1", "refused") }
-            #expect(again?.name == "org.notifyd.Router1.Error.StorageUnavailable")
+            #expect(await refusal { try await rig.send("/note/1", "refused") }?.shortName == "StorageUnavailable")
 
             try FileManager.default.removeItem(atPath: try inside(rig) + "/filler")
             try await rig.until("there is room") { try await rig.degradation() == "" }
@@ -90,7 +92,7 @@ struct FullDiskTests {
     }
 
     /// From the second start on, the state is on a disk without any room.
-    private let fullAtSecondStart = [
+    private static let fullAtSecondStart = [
         "unshare", "--mount", "sh", "-ec",
         """
         T="$XDG_STATE_HOME/notifyd"
@@ -105,37 +107,31 @@ struct FullDiskTests {
         """,
     ]
 
-    @Test(arguments: [false, true])
+    @Test(.faultRig(through: fullAtSecondStart), arguments: [false, true])
     func onADiskThatIsFullAtTheStartEverythingIsReadDecidedAndKept(_ isStoppedInOrder: Bool) async throws {
-        try await withFaultRig(through: fullAtSecondStart) { rig in
-            let value = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
-            let shown = try await rig.publish("/note/1", "shown", ["window": .uint32(60_000)])
-            let claimed = try await rig.publish("/note/2", "claimed", ["window": .uint32(60_000)])
-            if isStoppedInOrder { await rig.daemon.stop() } else { await rig.daemon.kill() }
-            try await rig.daemon.start()
-            #expect(try await rig.replay(of: shown) != nil)
-            #expect(try await rig.claim(claimed) == "suppressed")
-            #expect(try await rig.outcome(of: claimed) == "claimed")
-            #expect(try await rig.history().map(\.outcome) == ["silent", "", "claimed"])
-            #expect(try await rig.call("Unread", ["/note"]).arguments.first?.integer() == 1)
-            let values = try await rig.call("Snapshot", ["/run"]).arguments[1].elements ?? []
-            #expect(values.compactMap { FaultRig.Entry($0) }.map(\.id) == [value])
-            try FileManager.default.removeItem(atPath: try inside(rig) + "/filler")
-            try await rig.until("there is room") { try await rig.degradation() == "" }
-            #expect(try await rig.history().map(\.outcome) == ["silent", "", "claimed"])
-        }
+        let value = try await rig.publish("/run/r1/mate/Mina", "value", ["retain": true])
+        let shown = try await rig.publish("/note/1", "shown", ["window": .uint32(60_000)])
+        let claimed = try await rig.publish("/note/2", "claimed", ["window": .uint32(60_000)])
+        try await rig.daemon.restart(inOrder: isStoppedInOrder)
+        #expect(try await rig.replay(of: shown) != nil)
+        #expect(try await rig.claim(claimed) == "suppressed")
+        #expect(try await rig.outcome(of: claimed) == "claimed")
+        #expect(try await rig.history().map(\.outcome) == ["silent", "", "claimed"])
+        #expect(try await rig.call("Unread", ["/note"]).arguments.first?.integer() == 1)
+        let values = try await rig.call("Snapshot", ["/run"]).arguments[1].elements ?? []
+        #expect(values.compactMap { FaultRig.Entry($0) }.map(\.id) == [value])
+        try FileManager.default.removeItem(atPath: try inside(rig) + "/filler")
+        try await rig.until("there is room") { try await rig.degradation() == "" }
+        #expect(try await rig.history().map(\.outcome) == ["silent", "", "claimed"])
     }
 
-    @Test func onADiskThatIsFullAtTheStartTheBannerComesInTime() async throws {
-        try await withFaultRig(through: fullAtSecondStart) { rig in
-            let id = try await rig.publish("/note/1", "shown", ["window": .uint32(3_000)])
-            await rig.daemon.kill()
-            try await rig.daemon.start()
-            let details = try await rig.signal("Resolved", about: id).arguments
-            #expect(details[2] == "shown")
-            #expect(rig.banners("shown") == 1)
-            #expect(try await rig.outcome(of: id) == "shown")
-        }
+    @Test(.faultRig(through: fullAtSecondStart)) func onADiskThatIsFullAtTheStartTheBannerComesInTime() async throws {
+        let id = try await rig.publish("/note/1", "shown", ["window": .uint32(3_000)])
+        try await rig.daemon.restart()
+        let details = try await rig.signal("Resolved", about: id).arguments
+        #expect(details[2] == "shown")
+        #expect(rig.banners("shown") == 1)
+        #expect(try await rig.outcome(of: id) == "shown")
     }
 
     @Test func whatWasPromisedOutlivesAFullDiskThatIsClearedByDeletingTheState() async throws {

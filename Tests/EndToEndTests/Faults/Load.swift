@@ -101,8 +101,8 @@ struct Load: Sendable {
     ) async throws -> Bool {
         let text: [Value] = [.string("\(topic)/\(title)"), .string(title), "body"]
         let options: [String: Value] = ["source": .string(name), "event-id": .string(title)]
-        let call = Message.call(
-            namesEvents ? "Publish" : "Send", of: Router.interface, at: Router.path, on: Router.name, autoStart: false,
+        let call = Message.toRouter(
+            namesEvents ? "Publish" : "Send", autoStart: false,
             namesEvents ? text + [.variants([:]), .variants(options)] : text)
         do {
             guard let id: UInt64 = try await connection.call(call).arguments.first?.integer() else { return false }
@@ -123,8 +123,7 @@ struct Load: Sendable {
         let claimed = Locked<Set<UInt64>>([])
         while let id = await events.next(within: .seconds(60)), !isOver.withLock({ $0 }) {
             guard claimed.withLock({ $0.insert(id).inserted }) else { continue }
-            let call = Message.call(
-                "Claim", of: Router.interface, at: Router.path, on: Router.name, autoStart: false, [.uint64(id)])
+            let call = Message.toRouter("Claim", autoStart: false, [.uint64(id)])
             connection.call(call) { [witness] result in
                 if let verdict = (try? result.get())?.arguments.first?.string {
                     witness.claimed(id, verdict: verdict)

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import NotifyClient
 import NotifyRehearsal
 import Testing
@@ -39,8 +40,8 @@ struct SmallDiskTests {
                 try #require(try await rig.degradation().contains("the disk is full"))
                 kept.ids += accepted
                 switch round {
-                case 2: try await restart(rig, inOrder: true)
-                case 3: try await restart(rig, inOrder: false)
+                case 2: try await rig.daemon.restart(inOrder: true)
+                case 3: try await rig.daemon.restart()
                 case 4:
                     // The call has no answer: it is killed somewhere in between.
                     async let call: Message = rig.call(
@@ -48,7 +49,7 @@ struct SmallDiskTests {
                     try await rig.until("it has begun") {
                         try await rig.statistic("stored-events") < kept.ids.count + kept.others
                     }
-                    try await restart(rig, inOrder: false)
+                    try await rig.daemon.restart()
                     _ = try? await call
                 default: break
                 }
@@ -70,7 +71,7 @@ struct SmallDiskTests {
                 let accepted = try await fill(rig, load)
                 kept.ids += accepted
                 #expect(try await rig.degradation().contains("the disk is full"))
-                if round == 2 { try await restart(rig, inOrder: false) }
+                if round == 2 { try await rig.daemon.restart() }
                 let left = kept.ids
                 let last = left[left.count / 2]
                 let reply = try await rig.call("Forget", ["/fill", .uint64(last)], timeout: .seconds(300))
@@ -108,7 +109,7 @@ struct SmallDiskTests {
             try disk.takeRest()
             _ = await refusal { try await rig.publish("/value/1", "", ["remove": true]) }
             _ = await refusal { try await rig.call("MarkRead", ["/", .uint64(0)]) }
-            try await restart(rig, inOrder: false)
+            try await rig.daemon.restart()
             let reply = try await rig.call("Forget", ["/fill", .uint64(0)], timeout: .seconds(300))
             #expect(reply.arguments.first?.integer() ?? 0 >= first.count + accepted.count - 1)
             try await rig.until("there is room") { try await rig.degradation() == "" }
@@ -255,11 +256,6 @@ struct SmallDiskTests {
         }
     }
 
-    private func restart(_ rig: FaultRig, inOrder: Bool) async throws {
-        if inOrder { await rig.daemon.stop() } else { await rig.daemon.kill() }
-        try await rig.daemon.start()
-    }
-
     /// Deletes the older half of what was accepted. The next event is accepted without waiting.
     private func forget(half accepted: [UInt64], _ kept: inout Kept, _ rig: FaultRig, _ comment: Comment) async throws {
         let last = accepted[accepted.count / 2]
@@ -272,7 +268,7 @@ struct SmallDiskTests {
 
     /// After a kill.
     private func expectClaimedAndForgettable(_ open: [UInt64], _ rig: FaultRig) async throws {
-        try await restart(rig, inOrder: false)
+        try await rig.daemon.restart()
         for id in open { #expect(try await rig.outcome(of: id) == "claimed") }
         let reply = try await rig.call("Forget", ["/open", .uint64(0)], timeout: .seconds(300))
         #expect(reply.arguments.first?.integer() == UInt64(open.count))
@@ -287,4 +283,45 @@ struct SmallDiskTests {
         #expect(values.compactMap { FaultRig.Entry($0) }.map(\.id) == kept.values, comment)
     }
 
+}
+
+/// A disk in memory, which outlives the daemons whose state is on it. Only root can make one.
+final class SmallDisk {
+    let path: String
+    private let folder: TemporaryFolder
+
+    init(mebibytes: Int) throws {
+        folder = try TemporaryFolder()
+        path = folder.path + "/disk"
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+        guard mount("none", path, "tmpfs", 0, "size=\(mebibytes)m,mode=700") == 0 else {
+            throw RehearsalError("\(path) cannot be mounted: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    /// Has another program take all that is free.
+    ///
+    /// - Returns: what it wrote.
+    @discardableResult
+    func takeRest() throws -> String {
+        let filler = path + "/filler"
+        let file = open(filler, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw RehearsalError("\(filler) cannot be written") }
+        defer { close(file) }
+        let page = [UInt8](repeating: 1, count: 4096)
+        while write(file, page, page.count) > 0 {}
+        return filler
+    }
+
+    /// The free bytes.
+    var free: Int {
+        var space = statvfs()
+        guard statvfs(path, &space) == 0 else { return 0 }
+        return Int(space.f_bavail) * Int(space.f_frsize)
+    }
+
+    func remove() {
+        umount2(path, Int32(MNT_DETACH))
+        folder.remove()
+    }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import NotifyClient
 import NotifyRehearsal
@@ -31,6 +32,61 @@ struct PowerCutTests {
             print(
                 "\(cuts) power cuts: \(load.witness.acknowledged) acknowledged, \(history.count) kept,",
                 "\(faults.count) faults")
+        }
+    }
+}
+
+/// A disk of which a power cut leaves only what was synced, and which can break: `disk.c` in this folder, compiled and
+/// preloaded into the daemon.
+final class FaultyDisk: Sendable {
+    private let folder: TemporaryFolder
+    /// For `XDG_STATE_HOME`.
+    let home: String
+
+    init() async throws {
+        folder = try TemporaryFolder()
+        home = try folder.folder("home")
+        try folder.folder("kept/synced")
+        try folder.folder("kept/disk")
+        let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "disk.c").path
+        let compiler = try ChildProcess(
+            "cc", ["-shared", "-fPIC", "-O1", "-o", library, source],
+            environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"], capturing: [2])
+        guard await compiler.waitForExit(within: .seconds(60)) == .code(0) else {
+            throw RehearsalError("disk.c cannot be compiled: \(compiler.lines(of: 2).all)")
+        }
+    }
+
+    private var library: String { folder.path + "/disk.so" }
+    private var state: String { home + "/notifyd" }
+    private var kept: String { folder.path + "/kept" }
+    private var broken: String { folder.path + "/broken" }
+
+    /// What the daemon needs in its environment.
+    func environment(keepsWhatIsSynced: Bool) -> [String: String] {
+        var environment = ["LD_PRELOAD": library, "DISK_STATE": state, "DISK_BROKEN": broken]
+        if keepsWhatIsSynced { environment["DISK_KEPT"] = kept }
+        return environment
+    }
+
+    func breakDown() throws { try folder.write("", to: "broken") }
+    func mend() throws { try FileManager.default.removeItem(atPath: broken) }
+
+    /// The power is gone, and is back: the state directory holds what was synced.
+    func cutPower() throws {
+        let files = FileManager.default
+        for name in try files.contentsOfDirectory(atPath: state) { try files.removeItem(atPath: "\(state)/\(name)") }
+        for name in try files.contentsOfDirectory(atPath: "\(kept)/synced") {
+            try files.removeItem(atPath: "\(kept)/synced/\(name)")
+        }
+        for name in try files.contentsOfDirectory(atPath: "\(kept)/disk") {
+            // A copy that was not finished was not synced.
+            if name.hasSuffix(".new") {
+                try files.removeItem(atPath: "\(kept)/disk/\(name)")
+                continue
+            }
+            try files.copyItem(atPath: "\(kept)/disk/\(name)", toPath: "\(state)/\(name)")
+            try files.copyItem(atPath: "\(kept)/disk/\(name)", toPath: "\(kept)/synced/\(name)")
         }
     }
 }

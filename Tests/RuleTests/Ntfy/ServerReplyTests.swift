@@ -1,6 +1,8 @@
 import Mapping
 import Testing
 
+@testable import notifyd_ntfy
+
 struct ServerReplyTests {
     private static let message =
         #"{"id":"aVg4n1Jr5bPZ","time":1,"expires":2,"event":"message","topic":"t","message":"secret"}"#
@@ -46,5 +48,15 @@ struct ServerReplyTests {
         #expect(ServerReply.isError(Array(#"{"code":40401,"http":404,"error":"page not found"}"#.utf8)))
         #expect(!ServerReply.isError(Array("404 page not found".utf8)))
         #expect(!ServerReply.isError(Array("{}".utf8)))
+    }
+}
+
+struct ServerFailureTests {
+    @Test func whatOnlyTheUserCanMendComesWithAdvice() {
+        #expect(ServerFailure.denied("").advice?.contains("~/.config/notifyd/ntfy.toml") == true)
+        #expect(ServerFailure.forbidden("").advice?.hasPrefix("Allow it at the server") == true)
+        #expect(ServerFailure.noSecret("").advice?.contains("--check-config") == true)
+        #expect(ServerFailure.untrusted("").advice?.contains("authorities =") == true)
+        #expect(ServerFailure.away("").advice == nil && ServerFailure.limited(nil).advice == nil)
     }
 }

@@ -41,7 +41,7 @@ final class Witness {
         var outdated = 0
     }
 
-    private struct Account {
+    struct Account {
         /// The end of its window, as far as it was announced.
         var windowEnds: Instant?
         var waitsForAnyone = true
@@ -54,32 +54,32 @@ final class Witness {
         var isOnTrust = false
     }
 
-    private static let memory = Limits().deduplicationTime.microseconds
+    static let memory = Limits().deduplicationTime.microseconds
 
-    private let disk: SimulatedDisk
-    private let server: SimulatedServer
-    private(set) var complaint: String?
-    private(set) var counts = Counts()
-    private var accounts: [EventID: Account] = [:]
-    private var acknowledged: [EventID] = []
+    let disk: SimulatedDisk
+    let server: SimulatedServer
+    var complaint: String?
+    var counts = Counts()
+    var accounts: [EventID: Account] = [:]
+    var acknowledged: [EventID] = []
     /// The events whose banners the server was asked for.
-    private var asked: Set<EventID> = []
-    private var removals: Set<EventID> = []
-    private(set) var follower = Follower()
+    var asked: Set<EventID> = []
+    var removals: Set<EventID> = []
+    var follower = Follower()
     /// The events whose snooze was acknowledged. A disk that is broken may not have kept that.
-    private var snoozed: Set<EventID> = []
-    private var lastAnnounced = EventID(0)
+    var snoozed: Set<EventID> = []
+    var lastAnnounced = EventID(0)
     /// What the present run has announced again, and the highest id of it.
-    private var replayed: Set<EventID> = []
-    private var lastReplayed = EventID(0)
+    var replayed: Set<EventID> = []
+    var lastReplayed = EventID(0)
     /// The first event of each origin, as long as it has to be remembered.
-    private var origins: [Origin: (id: EventID, until: Int64)] = [:]
+    var origins: [Origin: (id: EventID, until: Int64)] = [:]
     /// When something was first published under each origin: a daemon that dies before it can say so may have kept it.
-    private var attempts: [Origin: Int64] = [:]
+    var attempts: [Origin: Int64] = [:]
     /// Whether repeats are recognised for as long as they should be, whoever sets the wall clock.
     var remembersOrigins = true
     /// What is awaited by its name, and until when at least.
-    private var awaited: [Origin: Int64] = [:]
+    var awaited: [Origin: Int64] = [:]
     /// How long a name is awaited at least, as long as nobody sets the wall clock.
     var awaitTime: Int64 = 0
     var remembersAwaited = true
@@ -87,18 +87,18 @@ final class Witness {
     var hasLetGo = false
 
     /// The number of the journal, by which events without a name are named.
-    private var device = ""
+    var device = ""
     /// What somebody asked to have deleted.
-    private var forgettable: [(topic: TopicPrefix, last: EventID)] = []
-    private var topics: [EventID: Topic] = [:]
+    var forgettable: [(topic: TopicPrefix, last: EventID)] = []
+    var topics: [EventID: Topic] = [:]
     /// What was decided when somebody deleted the files, and what was not.
-    private var deleted: Set<EventID> = []
-    private var inMemoryOnly: Set<EventID> = []
+    var deleted: Set<EventID> = []
+    var inMemoryOnly: Set<EventID> = []
     /// What digests may report, once each.
-    private var heldBack: Set<HeldBack> = []
+    var heldBack: Set<HeldBack> = []
 
     /// An event that was held back. One that was snoozed may be held back again, by a later period with another digest.
-    private struct HeldBack: Hashable {
+    struct HeldBack: Hashable {
         let event: EventID
         let digest: EventID
     }
@@ -119,7 +119,7 @@ final class Witness {
         guard let topic = topics[id] ?? follower.events[id]?.topic else { return false }
         return forgettable.contains { id <= $0.last && $0.topic.covers(topic) } && disk.event(id) == nil
     }
-    private func outcome(_ id: EventID) -> Outcome? { disk.event(id)?.decision?.outcome }
+    func outcome(_ id: EventID) -> Outcome? { disk.event(id)?.decision?.outcome }
 
     // MARK: What the daemon says
 
@@ -163,7 +163,7 @@ final class Witness {
         }
     }
 
-    private func accepted(_ id: EventID, _ publication: Publication, at moment: Int64) {
+    func accepted(_ id: EventID, _ publication: Publication, at moment: Int64) {
         counts.acknowledged += 1
         let origin = publication.options.origin
         let isNamed = origin.eventID != nil
@@ -190,12 +190,12 @@ final class Witness {
         }
     }
 
-    private func remember(_ id: EventID, _ origin: Origin, at moment: Int64) {
+    func remember(_ id: EventID, _ origin: Origin, at moment: Int64) {
         let attempt = attempts.removeValue(forKey: origin) ?? moment
         if origins[origin]?.id != id { origins[origin] = (id, until: attempt + Self.memory) }
     }
 
-    private func claimed(_ id: EventID, _ verdict: Verdict, _ isDegraded: Bool) {
+    func claimed(_ id: EventID, _ verdict: Verdict, _ isDegraded: Bool) {
         switch verdict {
         case .suppressed:
             counts.suppressed += 1
@@ -212,7 +212,7 @@ final class Witness {
     }
 
     /// What a claim by name did, or that its event is awaited.
-    private func heard(
+    func heard(
         _ verdict: Verdict, on claim: NamedClaim, event id: EventID?, _ isDegraded: Bool, at moment: Int64
     ) {
         switch verdict {
@@ -243,7 +243,7 @@ final class Witness {
     }
 
     /// What was claimed before it came is announced as claimed.
-    private func checkAwaited(_ event: Event, _ announcement: Announcement, at moment: Int64) {
+    func checkAwaited(_ event: Event, _ announcement: Announcement, at moment: Int64) {
         let stored = disk.event(event.id)
         let name = stored?.globalName ?? ownName(of: event.id)
         guard let until = awaited.removeValue(forKey: name), remembersAwaited, moment < until else { return }
@@ -255,7 +255,7 @@ final class Witness {
     }
 
     /// Every claim is kept with what its claimant was answered, and with its latency where a clock knows that.
-    private func checkStep(_ id: EventID, by peer: String, _ verdict: Verdict, in boot: String) {
+    func checkStep(_ id: EventID, by peer: String, _ verdict: Verdict, in boot: String) {
         if isForgotten(id) { return }
         let event = disk.event(id)
         func isRight(hasLatency: Bool) -> Bool {
@@ -275,7 +275,7 @@ final class Witness {
     }
 
     /// What was announced is on disk, or will be when the disk is well again.
-    private func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
+    func expect(_ outcome: Outcome, of id: EventID, _ isDegraded: Bool) {
         let kept = self.outcome(id)
         if isForgotten(id) || kept == outcome || outcome == .shown && kept.map(Self.followsShown) == true { return }
         // What comes back to be snoozed again may have yet another outcome in the same commit.
@@ -288,7 +288,7 @@ final class Witness {
         accounts[id, default: Account()].isOnTrust = true
     }
 
-    private func announced(
+    func announced(
         _ event: Event, _ announcement: Announcement, _ windowEnds: Instant?, _ turn: Duration
     ) {
         let id = event.id
@@ -323,22 +323,22 @@ final class Witness {
         accounts[id] = account
     }
 
-    private static let allowed: [[Outcome]] = [
+    static let allowed: [[Outcome]] = [
         [.claimed], [.muted], [.expired], [.shown], [.shown, .retracted], [.shown, .dismissed], [.retracted],
         [.withdrawn], [.replaced], [.shown, .withdrawn], [.shown, .replaced],
     ]
 
-    private static func followsShown(_ outcome: Outcome) -> Bool {
+    static func followsShown(_ outcome: Outcome) -> Bool {
         [.retracted, .dismissed, .withdrawn, .replaced].contains(outcome)
     }
 
     /// Whether its outcome may change although it was shown or muted.
-    private func wasSnoozed(_ id: EventID) -> Bool {
+    func wasSnoozed(_ id: EventID) -> Bool {
         snoozed.contains(id) || disk.claims(on: id).contains { $0.form == .snooze }
     }
 
     /// The event that took the place of another one is on disk.
-    private func checkSuccessor(of id: EventID, _ outcome: Outcome, _ successor: EventID?) {
+    func checkSuccessor(of id: EventID, _ outcome: Outcome, _ successor: EventID?) {
         guard outcome == .replaced else { return }
         counts.replaced += 1
         guard let successor, disk.event(successor) != nil || isForgotten(successor) else {
@@ -347,14 +347,14 @@ final class Witness {
     }
 
     /// Of the events with the same collapse at the same topic only the last can be unread.
-    private func checkReplaced(by event: StoredEvent) {
+    func checkReplaced(by event: StoredEvent) {
         for earlier in disk.contents.earlier(than: event) where earlier.isUnread {
             complain("event \(earlier.id) is unread, and \(event.id) takes its place")
         }
     }
 
     /// No event is reported twice.
-    private func checkDigest(_ event: Event) {
+    func checkDigest(_ event: Event) {
         guard event.sender == "org.notifyd.Router1", case .uint64(let count)? = event.fields.first?.value else {
             return complain("digest \(event.id) does not say how many events it reports")
         }
@@ -366,7 +366,7 @@ final class Witness {
         }
     }
 
-    private func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
+    func resolved(_ id: EventID, _ outcome: Outcome, _ isDegraded: Bool) {
         var account = accounts[id] ?? Account()
         // A snoozed event comes back with another outcome, or with the same again.
         if let last = account.heard.last, last == .muted || last == .shown && !Self.followsShown(outcome),
@@ -421,224 +421,6 @@ final class Witness {
             if account.waitsForAnyone, let ends = account.windowEnds, now < ends {
                 complain("a banner for event \(id) before its window's end")
             }
-        }
-    }
-
-    // MARK: What must be so
-
-    /// Somebody calls.
-    ///
-    /// - Parameter moment: as for `heard`.
-    func called(_ call: Call?, isRecovering: Bool, at moment: Int64) {
-        if isRecovering { counts.duringRecovery += 1 }
-        guard case .published(let publication) = call, publication.options.origin.isGlobalID else { return }
-        let origin = publication.options.origin
-        if attempts[origin] == nil { attempts[origin] = moment }
-    }
-
-    /// The daemon has been started, perhaps after a power cut.
-    func started(_ journal: Journal) {
-        device = journal.seed ?? device
-        if journal.damagedRows > 0 || journal.setAside != nil { complain("the journal is damaged after a start") }
-        guard journal.isOpen, !acknowledged.isEmpty else { return }
-        for id in acknowledged where disk.event(id) == nil && !isForgotten(id) {
-            complain("event \(id) was acknowledged, and is not there after a start")
-        }
-        disk.contents.events.values.forEach(noteHeldBack)
-    }
-
-    /// Somebody asks to have the decided events at or below a topic deleted.
-    func mayForget(_ topic: TopicPrefix, upTo last: EventID) {
-        forgettable.append((topic, last))
-        // Nobody may have heard of an event of a daemon that died.
-        for (id, event) in disk.contents.events { topics[id] = event.topic }
-    }
-
-    private func noteHeldBack(_ event: StoredEvent) {
-        guard let digest = event.decision?.cause.flatMap({ MuteCause($0) })?.digest else { return }
-        heldBack.insert(HeldBack(event: event.id, digest: digest))
-    }
-
-    /// The name of an event without source and event-id.
-    private func ownName(of id: EventID) -> Origin { Origin(source: "notifyd:\(device)", eventID: "\(id)") }
-
-    /// The files are deleted while the daemon runs: it goes on with what is in memory.
-    func filesVanish(keeping undecided: [EventID]) {
-        inMemoryOnly = Set(undecided)
-        deleted.formUnion((disk.contents.ids + origins.values.map(\.id)).filter { !inMemoryOnly.contains($0) })
-        follower = Follower()
-    }
-
-    func daemonDied(isRecovering: Bool, isDegraded: Bool) {
-        // It had no time to write them again.
-        if isDegraded { deleted.formUnion(inMemoryOnly) }
-        inMemoryOnly = []
-        origins = origins.filter { !deleted.contains($0.value.id) }
-        counts.deaths += 1
-        if isRecovering { counts.endsOfRecovery += 1 }
-        lastReplayed = EventID(0)
-        replayed = []
-        // What the daemon kept of an event before it died, it need not have said.
-        if !awaited.isEmpty {
-            for event in disk.contents.events.values where event.decision != nil {
-                awaited[event.globalName ?? ownName(of: event.id)] = nil
-            }
-        }
-        for id in accounts.keys {
-            accounts[id]!.windowEnds = nil
-            guard accounts[id]!.isOnTrust else { continue }
-            // A disk that was broken to the end has not kept it, and nobody could have said so.
-            accounts[id]!.isOnTrust = false
-            if outcome(id) != accounts[id]!.heard.last { accounts[id]!.heard = [] }
-            accounts[id]!.isClaimed = outcome(id) == .claimed
-        }
-    }
-
-    /// Whether the journal says that a banner is up. It cannot where the daemon was killed before it could write that.
-    private func isRecorded(_ banner: SimulatedServer.Banner) -> Bool {
-        disk.contents.banners[banner.id.rawValue] != nil
-    }
-
-    /// What a run of the daemon can know of what a banner shows: what it was told, or what is written of an earlier
-    /// run.
-    private func knownEvents(of banner: SimulatedServer.Banner, _ life: Life) -> [EventID] {
-        if banner.knownTo === life { return banner.events }
-        guard let first = disk.contents.banners[banner.id.rawValue]?.first else { return [] }
-        return banner.events.filter { disk.event($0)?.decision?.shownWith == first }
-    }
-
-    /// The journal knows the banners that the router knows, while nothing is still to be written.
-    func checkBanners(_ router: Router) {
-        let kept = disk.contents.banners
-        for (id, key) in router.banners.keys where kept[id.rawValue]?.first != router.banners[key]?.first {
-            let (first, stored) = (router.banners[key]?.first, kept[id.rawValue]?.first)
-            if let first, deleted.contains(first) { continue }
-            // A start takes over no more of them, those of the newest events.
-            if stored == nil, kept.count >= router.settings.limits.retractableEvents { continue }
-            complain(
-                "banner \(id) of \(key) begins with \(String(describing: first)), on disk with "
-                    + "\(String(describing: stored))"
-            )
-        }
-        guard !router.banners.hasUnknown,
-            let other = kept.keys.first(where: { router.banners.keys[BannerID($0)] == nil })
-        else { return }
-        complain("the journal says that banner \(other) is up, which it is not")
-    }
-
-    /// The daemon has been started again, and everything was claimed by its topic.
-    func checkClaimedTopic(_ router: Router) {
-        guard !router.banners.hasUnknown else { return }
-        for banner in server.up where !banner.isLost && isRecorded(banner) && !isUnknown(banner) {
-            complain("all topics are claimed, and banner \(banner.id) of \(banner.events) is still up")
-        }
-    }
-
-    /// A banner that no run keeps in memory is found by its events only, and nothing closes it when they are deleted.
-    private func isUnknown(_ banner: SimulatedServer.Banner) -> Bool {
-        hasLetGo && banner.events.allSatisfy(isForgotten)
-    }
-
-    // MARK: Changes
-
-    func followed(_ change: StoredChange) {
-        counts.followed += 1
-        if case .start = change.content { counts.starts += 1 }
-        if case .event(let event) = change.content, event.decision?.cause == Silence.newerValue.rawValue {
-            counts.outdated += 1
-        }
-        if case .outcome(let event) = change.content, let new = event.decision?.outcome,
-            let old = follower.outcomes[event.id], old != new, old != .shown || !Self.followsShown(new),
-            !wasSnoozed(event.id)
-        {
-            complain("event \(event.id) was \(old) and is \(new)")
-        }
-        if let complaint = follower.take(change) { complain(complaint) }
-    }
-
-    /// Who has read all changes knows all events, their outcomes and the values.
-    func checkFollower(device: String) {
-        for id in acknowledged where follower.events[id] == nil && !isForgotten(id) {
-            complain("event \(id) was acknowledged, and is not among the changes")
-        }
-        for (id, event) in disk.contents.events where follower.outcomes[id] != event.decision?.outcome {
-            complain(
-                "event \(id) is \(String(describing: event.decision?.outcome)) on disk, and "
-                    + "\(String(describing: follower.outcomes[id])) to who follows the changes")
-        }
-        for (id, event) in disk.contents.events {
-            guard let decision = event.decision, [.muted, .expired].contains(decision.outcome),
-                follower.readMarks.contains(id) != decision.isRead
-            else { continue }
-            let state = decision.isRead ? "read" : "not read"
-            complain("event \(id) is \(state) on disk, other than to who follows the changes")
-        }
-        let values = follower.values(on: device)
-        if values != disk.contents.values {
-            complain("the values are \(disk.contents.values), and \(values) to who follows the changes")
-        }
-    }
-
-    func noteReading() { counts.marked += 1 }
-
-    /// A call of `Forget` is answered, which was to delete these events.
-    func forgot(_ ids: [EventID]) {
-        counts.forgotten += ids.count
-        for id in ids where !isForgotten(id) { complain("event \(id) was to be forgotten, and is there") }
-    }
-
-    func read(_ history: [EventID]) {
-        counts.read += 1
-        let ids = Set(history)
-        for id in acknowledged where !ids.contains(id) && !isForgotten(id) {
-            complain("event \(id) was acknowledged, and is not in the history")
-        }
-        if zip(history, history.dropFirst()).contains(where: { $0 >= $1 }) { complain("the history is not in order") }
-    }
-
-    /// No event is on screen twice, as far as the present run of the daemon can know.
-    ///
-    /// - Parameter router: of this run. What has been shown last is all that it keeps in memory; a banner whose events
-    ///   are beyond that stays up, and is not known any longer.
-    func checkScreen(_ life: Life, _ router: Router) {
-        let known = server.up.filter { banner in
-            let isLetGo = router.statistics[.forgotten] > 0 && router.banners.keys[banner.id] == nil
-            return !banner.isLost && !isLetGo
-        }
-        for (index, banner) in known.enumerated() {
-            for other in known[..<index] {
-                let events = knownEvents(of: other, life)
-                for id in knownEvents(of: banner, life) where events.contains(id) {
-                    complain("event \(id) stands in the banners \(other.id) and \(banner.id)")
-                }
-            }
-        }
-    }
-
-    /// A banner that was closed before the server answered is closed.
-    func checkClosedEarly(_ router: Router) {
-        guard let id = server.closedEarly.first(where: { router.banners.keys[$0] != nil }) else { return }
-        complain("banner \(id) was closed before the server answered, and counts as up")
-    }
-
-    /// - Parameter life: the last run of the daemon, in which whatever had been shown was claimed.
-    func checkEnd(_ life: Life) {
-        for id in acknowledged where disk.event(id) == nil && !isForgotten(id) {
-            complain("event \(id) was acknowledged, and is lost")
-        }
-        for id in disk.contents.ids {
-            let kept = outcome(id)
-            guard let kept else { return complain("event \(id) has no outcome") }
-            checkSuccessor(of: id, kept, disk.contents.events[id]?.decision?.successor)
-            if kept == .shown { complain("event \(id) was claimed and is still shown") }
-            guard let told = accounts[id]?.heard.last, told != kept else { continue }
-            let isUnheard = counts.deaths > 0 && (told == .shown && Self.followsShown(kept) || wasSnoozed(id))
-            if !isUnheard { complain("event \(id) is \(kept), and was announced as \(told)") }
-        }
-        // Nobody knows of a banner that was asked for by a daemon that died before it could write that down.
-        for banner in server.up
-        where !banner.isLost && !isUnknown(banner) && (banner.knownTo === life || isRecorded(banner)) {
-            complain("all is claimed, and banner \(banner.id) of \(banner.events) is still up")
         }
     }
 }

@@ -336,3 +336,12 @@ extension SlowMachine: NotificationLink {
 
     func close(_ banner: BannerID, at server: String) { closed.append(banner) }
 }
+
+/// Calls that came from no bus. The daemon only hands them back with its answer.
+struct MadeUpCalls {
+    private let bus = try! BusConnection(toNobody: ())
+
+    func make() -> RetainedMessage {
+        RetainedMessage(bus.methodCall(to: "org.notifyd", path: "/", interface: "org.notifyd.Router1", member: "Call"))
+    }
+}

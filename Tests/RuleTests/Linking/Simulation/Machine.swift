@@ -70,7 +70,6 @@ final class Machine {
     /// Whether notifyd began a journal that was put back with numbers that the bridge had seen before: the clock was
     /// behind. If the bridge was away until the numbers had passed those, it cannot know that rows are lost.
     private(set) var hasNumbersTwice = false
-    var isForger = false
 
     /// Between programs on this machine, and to the broker, in microseconds.
     private let busTime: Int64 = 200
