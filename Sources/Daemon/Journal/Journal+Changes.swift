@@ -132,14 +132,14 @@ extension Journal {
     public var oldestChange: UInt64 { UInt64(numbers.oldest ?? numbers.last + 1) }
 
     func setOldestChange(_ number: Int64, _ db: Database) throws {
-        try StateTable(db: db).put(.counter(.oldestChange, number))
+        try StateTable(db: db).store(.counter(.oldestChange, number))
         try db.cachedStatement(sql: "DELETE FROM change WHERE number < ?").execute(arguments: [number])
         numbers.oldest = number
     }
 
     /// Keeps the highest number before events are deleted that may have it.
     func keepLastChange(_ db: Database) throws {
-        try keep(numbers.last, as: .lastHole, db)
+        try store(numbers.last, as: .lastHole, db)
         numbers.lastHole = numbers.last
     }
 }

@@ -86,7 +86,7 @@ extension Journal {
                 }
                 try batch.flush(db)
                 let sequence = self.pending.frames[batch.frames - 1].sequence
-                try StateTable(db: db).put(.counter(.applied, Int64(sequence)))
+                try StateTable(db: db).store(.counter(.applied, Int64(sequence)))
             }
         } catch {
             indexFailure = error
@@ -191,7 +191,7 @@ extension Journal {
             }
             // A start says the highest number, also if it is that of a deleted event.
             if !isThere, let number = entry.number {
-                try keep(number, as: .lastHole, db)
+                try store(number, as: .lastHole, db)
                 numbers.lastHole = max(numbers.lastHole ?? 0, number)
             }
         case .claimed(let id, let claim):
@@ -212,12 +212,12 @@ extension Journal {
             try batch.change(id, db) { $0.isMarkedRead = true }
             try insert(entry, db)
         case .late, .start: try insert(entry, db)
-        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp: try states.put(entry.record)
+        case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp: try states.store(entry.record)
         case .bannerGone(let number): try states.remove(.banner(number))
         case .allBannersGone: try states.removeAll(.bannerUp)
         case .awaited:
-            try states.put(entry.record)
-            try keep(entry.number ?? 0, as: .lastHole, db)
+            try states.store(entry.record)
+            try store(entry.number ?? 0, as: .lastHole, db)
         case .awaitedGone(let origin): try states.remove(.awaited(origin))
         case .allAwaitedGone: try states.removeAll(.awaited)
         case .removed(let removal, let version):
@@ -225,7 +225,7 @@ extension Journal {
             try insert(entry, db)
             if let version {
                 try clearValue(of: removal.topic, in: &batch, db)
-                try put(Tombstone(topic: removal.topic, version: version, removal: removal.id), to: &batch, db)
+                try store(Tombstone(topic: removal.topic, version: version, removal: removal.id), to: &batch, db)
             }
             try keepGlobalID(removal.origin, of: removal.id, &batch.globalIDs, db)
         case .tombstone(let tombstone):
@@ -234,7 +234,7 @@ extension Journal {
             {
                 return
             }
-            try put(tombstone, to: &batch, db)
+            try store(tombstone, to: &batch, db)
         // The log never has these.
         case .event, .globalID, .seed, .retention, .counter: break
         }
@@ -251,10 +251,10 @@ extension Journal {
     }
 
     /// Takes the place of the topic's earlier one. Those that are too old or too many are deleted from time to time.
-    private func put(_ tombstone: Tombstone, to batch: inout FoldBatch, _ db: Database) throws {
+    private func store(_ tombstone: Tombstone, to batch: inout FoldBatch, _ db: Database) throws {
         let states = StateTable(db: db)
         if try !states.contains(.tombstone(tombstone.topic)) { batch.tombstones += 1 }
-        try states.put(.tombstone(tombstone))
+        try states.store(.tombstone(tombstone))
         guard batch.tombstones > limits.removals + limits.removals / 8 else { return }
         let excess = try tombstones(db).prefix(batch.tombstones - limits.removals)
         for tombstone in excess { try states.remove(.tombstone(tombstone.topic)) }
@@ -262,13 +262,13 @@ extension Journal {
     }
 
     /// No id is given out twice, also if that of no event is the last one.
-    func keepLastID(_ id: EventID, _ db: Database) throws { try keep(Self.number(id), as: .lastID, db) }
+    func keepLastID(_ id: EventID, _ db: Database) throws { try store(Self.number(id), as: .lastID, db) }
 
     /// Keeps a number, unless a higher one is kept.
-    func keep(_ number: Int64, as counter: Record.Counter, _ db: Database) throws {
+    func store(_ number: Int64, as counter: Record.Counter, _ db: Database) throws {
         let states = StateTable(db: db)
         guard (try? states.number(counter)) ?? .min < number else { return }
-        try states.put(.counter(counter, number))
+        try states.store(.counter(counter, number))
     }
 
     /// Keeps the global id of a removal or of a forgotten event, and deletes the oldest if there are too many.
@@ -276,7 +276,7 @@ extension Journal {
         guard origin.isGlobalID else { return }
         let states = StateTable(db: db)
         if try !states.contains(.globalID(id)) { count += 1 }
-        try states.put(.globalID(NamedPush(origin: Origin(source: origin.source, eventID: origin.eventID), id: id)))
+        try states.store(.globalID(NamedPush(origin: Origin(source: origin.source, eventID: origin.eventID), id: id)))
         if count > limits.globalIDs { count -= try states.removeFirst(count - limits.globalIDs, of: .globalID) }
     }
 

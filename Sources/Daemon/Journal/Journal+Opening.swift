@@ -72,7 +72,7 @@ extension Journal {
                 if (try? StateTable(db: db).value(at: .seed)) == nil {
                     // What was lost is begun afresh, and stays the same journal.
                     let seed = self.seed ?? randomSeed()
-                    try StateTable(db: db).put(.seed(seed))
+                    try StateTable(db: db).store(.seed(seed))
                     self.seed = seed
                 }
             }
@@ -132,7 +132,7 @@ extension Journal {
             "SELECT max(decided) FROM event INDEXED BY event_decided WHERE decided IS NOT NULL",
             "SELECT max(number) FROM change",
         ].compactMap { try Int64.fetchOne(db, sql: $0) }
-        for number in last + [numbers.lastHole ?? 0] { numbers.found(number) }
+        for number in last + [numbers.lastHole ?? 0] { numbers.include(number) }
         let states = StateTable(db: db)
         globalIDs = try states.count(.globalID)
         tombstoneCount = try states.count(.tombstone)
@@ -165,7 +165,7 @@ extension Journal {
             try self.replay(sequence, payload)
         }
         damagedRows += UInt64(found.damaged + found.unreadable)
-        numbers.opened(at: realtime())
+        numbers.continueAbove(time: realtime())
         try? fold()
         // An index that was made again has what the log had.
         guard numbers.oldest == nil else { return }
@@ -194,7 +194,7 @@ extension Journal {
             throw .tooNew
         }
         for entry in records {
-            numbers.found(entry.number)
+            numbers.include(entry.number)
             switch entry.record {
             case .accepted(let event):
                 newestID = max(newestID, Self.number(event.id))

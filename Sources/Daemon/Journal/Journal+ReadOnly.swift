@@ -34,7 +34,7 @@ extension Journal {
             readLock = lock
             isReadOnly = true
             try readLog()
-            numbers.opened(at: realtime())
+            numbers.continueAbove(time: realtime())
         } catch {
             closeIndex()
             throw JournalError(error)

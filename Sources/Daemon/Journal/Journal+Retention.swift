@@ -149,7 +149,7 @@ extension Journal {
             let last = try Int64.fetchOne(db.cachedStatement(sql: "SELECT max(id) FROM event")) ?? 0
             // Those that wait are counted when they come.
             let events = self.count - self.pending.unindexedCount
-            try StateTable(db: db).put(
+            try StateTable(db: db).store(
                 .retention(retention.clock.state, retention.marks.marks, events: Int64(events), last: last))
         }
         retention.isDirty = false

@@ -162,7 +162,7 @@ extension Journal {
             try insert(LogRecord(change: row), db)
         case .state:
             // The key is what the record says.
-            try StateTable(db: db).put(LogRecord(stored: row.bytes("value")).record)
+            try StateTable(db: db).store(LogRecord(stored: row.bytes("value")).record)
         }
     }
 }

@@ -191,9 +191,9 @@ extension Journal {
                     published: version.published, id: version.id, origin: Self.named(version.origin, source, version.id)
                 )
                 let renamed = Tombstone(topic: tombstone.topic, version: named, removal: tombstone.removal)
-                try StateTable(db: db).put(.tombstone(renamed))
+                try StateTable(db: db).store(.tombstone(renamed))
             }
-            try StateTable(db: db).put(.seed(seed))
+            try StateTable(db: db).store(.seed(seed))
         }
         self.seed = seed
         try checkpoint(.truncate)

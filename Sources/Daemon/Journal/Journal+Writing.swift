@@ -100,7 +100,7 @@ extension Journal {
         case .accepted(let event):
             let isLate = Self.number(event.id) < newestID
             newestID = max(newestID, Self.number(event.id))
-            let number = numbers.take()
+            let number = numbers.next()
             turn.add(record, number: isLate ? nil : number)
             if isLate { turn.add(.late(event.id), number: number) }
             turn.accepted += 1
@@ -110,7 +110,7 @@ extension Journal {
         case .decided(let id, let decided):
             // Mostly a read mark comes after the outcome.
             let isOutcome = decided.isRead ? try isUndecided(id, in: turn) : true
-            let number = isOutcome ? numbers.take() : nil
+            let number = isOutcome ? numbers.next() : nil
             var decision = decided
             // A later decision keeps the window that the first one stored. The clocks may have changed since.
             if decided.followsShown, let shown = try self.decision(of: id, in: turn) {
@@ -119,18 +119,18 @@ extension Journal {
             // An event that was marked as read while it was undecided is read when it becomes muted or expired.
             if let marked = decision.markedRead, try isMarkedRead(id, in: turn) { decision = marked }
             turn.decide(id, decision, number: number)
-            if isOutcome, decided.isRead { turn.add(.read(id, by: "", at: decided.resolved), number: numbers.take()) }
+            if isOutcome, decided.isRead { turn.add(.read(id, by: "", at: decided.resolved), number: numbers.next()) }
         case .read(let id, _, _, let place):
             // A muted or expired event that nobody has seen is not unread any more.
             if var marked = try decision(of: id, in: turn)?.markedRead {
                 marked.place = place
                 turn.decide(id, marked, number: nil)
             }
-            turn.add(record, number: numbers.take())
-        case .removed, .start: turn.add(record, number: numbers.take())
+            turn.add(record, number: numbers.next())
+        case .removed, .start: turn.add(record, number: numbers.next())
         case .awaited:
             // A reader compares numbers to find out that the file is an older copy, which may lack only this claim.
-            turn.add(record, number: numbers.takeHole())
+            turn.add(record, number: numbers.nextHole())
         case .named(let claimant, let program, let id):
             turn.add(record)
             turn.names[id, default: []].append((claimant, program))

@@ -321,7 +321,7 @@ public final class Journal {
     /// waits. The first success after the start writes the record `start`.
     public func probe() throws(JournalError) {
         if isStartDue {
-            try append([LogRecord(.start(last: numbers.lastBefore, at: realtime()), number: numbers.take())])
+            try append([LogRecord(.start(last: numbers.lastBefore, at: realtime()), number: numbers.next())])
             isStartDue = false
         } else if isLogSuspect {
             try append([])
@@ -357,19 +357,19 @@ struct ChangeNumbers {
     /// The first change that is complete; `nil`: not known yet.
     var oldest: Int64?
 
-    mutating func take() -> Int64 {
+    mutating func next() -> Int64 {
         last += 1
         return last
     }
 
-    /// Takes a number that has no row.
-    mutating func takeHole() -> Int64 {
-        lastHole = take()
+    /// The next number, for something that has no row.
+    mutating func nextHole() -> Int64 {
+        lastHole = next()
         return last
     }
 
     /// A number that was found on the disk. A damaged one may be so high that none is left above it.
-    mutating func found(_ number: Int64?) {
+    mutating func include(_ number: Int64?) {
         guard let number, (1..<1 << 62).contains(number) else { return }
         last = max(last, number)
         lowest = min(lowest ?? number, number)
@@ -377,7 +377,7 @@ struct ChangeNumbers {
 
     /// Numbers go on above those on the disk and above the time, so that they grow also after an older copy of the
     /// files was put in their place.
-    mutating func opened(at now: Int64) {
+    mutating func continueAbove(time now: Int64) {
         lastBefore = UInt64(clamping: last)
         last = max(last, now)
     }

@@ -63,7 +63,7 @@ struct StateTable {
     let db: Database
 
     /// Writes a record in place of the earlier one.
-    func put(_ record: Record) throws {
+    func store(_ record: Record) throws {
         guard let key = StateKey(record) else { return }
         var writer = RecordWriter()
         LogRecord(record).writeSealed(to: &writer)

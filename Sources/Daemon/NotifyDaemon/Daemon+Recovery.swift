@@ -134,7 +134,7 @@ extension Daemon {
         let clock = clock
         var restoration = Restoration()
         restoration.minimumWindow = configuration.recoveryWindow
-        restoration.undecided = recovery.take(undecided).map {
+        restoration.undecided = recovery.takeOutOfTurn(undecided).map {
             Restoration.Remembered(
                 (event: routed($0), window: .microseconds($0.window), age: clock.age(of: $0)),
                 left: clock.left($0.expires))

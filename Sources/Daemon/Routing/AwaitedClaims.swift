@@ -74,7 +74,7 @@ struct AwaitedClaims {
     }
 
     /// Removes the claim of an event that has come.
-    mutating func take(_ name: EventName, for event: EventID) {
+    mutating func fulfill(_ name: EventName, by event: EventID) {
         if let entry = removeEntry(name) { taken.append((entry, event)) }
     }
 

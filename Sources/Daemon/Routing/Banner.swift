@@ -307,7 +307,7 @@ struct Banners {
     }
 
     /// A banner stays up that is not in memory any more, or does not fit there. The journal still knows it.
-    mutating func letGo(_ id: BannerID) {
+    mutating func forgetNumber(_ id: BannerID) {
         hasUnknown = true
         removeNumber(id)
     }

@@ -150,7 +150,7 @@ struct Names {
 
     /// The event of an awaited claim has come, and is announced. It may still turn out that it cannot be stored.
     mutating func endAwait(of claim: NamedClaim, for id: EventID, output: inout Router.Output) {
-        awaited.take(claim.name, for: id)
+        awaited.fulfill(claim.name, by: id)
         output.append(.awaited(claim.origin, nil))
     }
 
@@ -212,7 +212,7 @@ extension Router {
         try events.requireKnown(id)
         guard remembers(id) else {
             output.statistics[.recordedClaims] += 1
-            note(.named, of: id, by: claim.claimant, .recorded, age: age, at: now)
+            recordStep(.named, of: id, by: claim.claimant, .recorded, age: age, at: now)
             return .recorded
         }
         let verdict = applyClaim(id, by: claim.claimant, as: .named, kind: claim.kind, from: claim.place, at: now)

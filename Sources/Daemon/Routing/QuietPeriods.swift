@@ -148,7 +148,7 @@ struct QuietPeriods {
         return tables
     }
 
-    private mutating func note(_ isChanged: Bool) {
+    private mutating func recordChange(_ isChanged: Bool) {
         guard isChanged else { return }
         hasChanged = true
         digests.checkLater()
@@ -157,13 +157,13 @@ struct QuietPeriods {
     /// - Parameter duration: zero for a pause until it is lifted; `nil` lifts it.
     mutating func pause(for duration: Duration?, at now: Uptime, timers: inout Router.Timers) {
         switch duration {
-        case nil: note(pause.take() != nil)
+        case nil: recordChange(pause.take() != nil)
         case .zero?:
-            note(pause == nil || pause?.ends != nil)
+            recordChange(pause == nil || pause?.ends != nil)
             pause = Period(ends: nil, timer: nil)
         case let duration?:
             pause = Period(ends: now + duration, timer: timers.schedule(.pause, at: now + duration))
-            note(true)
+            recordChange(true)
         }
     }
 
@@ -174,16 +174,16 @@ struct QuietPeriods {
     ) throws(Refusal) {
         guard let duration, duration > .zero else {
             endMute(of: topic)
-            return note(lift(schedules.map(\.period).filter { $0.topic == topic }))
+            return recordChange(lift(schedules.map(\.period).filter { $0.topic == topic }))
         }
         guard mutes[topic] != nil || mutes.count < limit else {
             throw .limitExceeded("mutes: \(limit) topics are muted already; unmute one with 0 seconds")
         }
         mutes[topic] = Period(ends: now + duration, timer: timers.schedule(.mute(topic), at: now + duration))
-        note(true)
+        recordChange(true)
     }
 
-    mutating func endMute(of topic: TopicPrefix) { note(mutes.removeValue(forKey: topic) != nil) }
+    mutating func endMute(of topic: TopicPrefix) { recordChange(mutes.removeValue(forKey: topic) != nil) }
 
     /// - Parameters:
     ///   - isQuiet: whether the desktop's own “do not disturb” is on; `nil`: as before.
@@ -192,7 +192,7 @@ struct QuietPeriods {
         isDesktopOn = isQuiet ?? isDesktopOn
         let before = isDesktopQuiet
         isDesktopQuiet = isDesktopOn && isFollowed
-        note(isDesktopQuiet != before)
+        recordChange(isDesktopQuiet != before)
     }
 
     /// Restores the pause and mutes of an earlier run, unless this run has newer ones, lifts the schedules that it
@@ -201,7 +201,7 @@ struct QuietPeriods {
         _ restored: Restoration, limits: Limits, at now: Uptime, timers: inout Router.Timers
     ) {
         // Also announces and keeps what ended while the daemon was not running.
-        note(lift(restored.liftedSchedules) || !restored.quiet.isEmpty)
+        recordChange(lift(restored.liftedSchedules) || !restored.quiet.isEmpty)
         for quiet in restored.quiet where quiet.left.map({ $0 > .zero }) ?? true {
             switch (quiet.cause, quiet.left) {
             case (.paused, let left): if pause == nil { pause(for: left ?? .zero, at: now, timers: &timers) }
@@ -221,7 +221,7 @@ struct QuietPeriods {
     mutating func setSchedules(_ active: [ActiveSchedule]) {
         schedules = active
         on = Dictionary(active.map { ($0.period, $0.hasDigest) }) { $0 || $1 }
-        note(changeLifted { $0.formIntersection(active.map(\.period)) })
+        recordChange(changeLifted { $0.formIntersection(active.map(\.period)) })
         digests.checkLater()
     }
 

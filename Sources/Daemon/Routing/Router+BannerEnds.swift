@@ -121,6 +121,6 @@ extension Router {
         guard case .shown(let key, let id) = tracked.place else { return }
         banners.removeShown(oldest, from: key)
         guard banners.emptyBanner(key) != nil else { return }
-        banners.letGo(id)
+        banners.forgetNumber(id)
     }
 }

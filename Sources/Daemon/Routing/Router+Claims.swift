@@ -12,7 +12,7 @@ extension Router {
         try events.requireKnown(id)
         guard remembers(id) else {
             output.statistics[.recordedClaims] += 1
-            note(.claim, of: id, by: claimant, .recorded, age: age, at: now)
+            recordStep(.claim, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
         let verdict = applyClaim(id, by: claimant, as: .claim, pressing: action, at: now)
@@ -62,7 +62,7 @@ extension Router {
         kind: NamedClaim.Kind = .claimed, pressing action: String? = nil, from place: ClaimPlace = ClaimPlace(),
         at now: Now
     ) -> (verdict: Verdict, window: CoalescingKey?) {
-        let tracked = take(id)
+        let tracked = removeFromPlace(id)
         var resolution = Resolution(
             .retracted, claimant: claimant, latency: latency ?? tracked.latency(at: now.instant))
         resolution.form = form
@@ -165,7 +165,7 @@ extension Router {
     mutating func withdraw(_ id: EventID, by publisher: String, at now: Now) throws(Refusal) {
         try events.requireKnown(id)
         guard remembers(id) else { return }
-        let tracked = take(id)
+        let tracked = removeFromPlace(id)
         banners.markOutdated(tracked)
         decide(tracked, Resolution(.withdrawn, claimant: publisher, banner: tracked.number))
         closeBannerIfEmpty(without: tracked)

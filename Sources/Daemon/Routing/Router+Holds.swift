@@ -17,7 +17,7 @@ extension Router {
         let others = screens.holds[id]
         guard let tracked = events[id], screens.holds[id, claimant] == nil, !others.isEmpty || canBeHeld(tracked) else {
             output.statistics[.recordedClaims] += 1
-            note(.provisional, of: id, by: claimant, .recorded, age: age, at: now)
+            recordStep(.provisional, of: id, by: claimant, .recorded, age: age, at: now)
             return .recorded
         }
         guard others.count < limits.holdersOfEvent else {
@@ -26,7 +26,7 @@ extension Router {
                     + "use Claim, or wait until one has confirmed or failed")
         }
         try checkRoomToHold(by: claimant)
-        note(.provisional, of: id, by: claimant, .suppressed, at: now)
+        recordStep(.provisional, of: id, by: claimant, .suppressed, at: now)
         if others.isEmpty { takeBack(id, from: tracked.place) }
         screens.holds.add(
             Holds.Hold(
@@ -71,7 +71,7 @@ extension Router {
     /// Records a step that does not decide the event: of a provisional claim, or a claim of a decided event.
     ///
     /// - Parameter age: of an event that is not in memory.
-    mutating func note(
+    mutating func recordStep(
         _ step: ClaimForm, of id: EventID, by claimant: String, _ verdict: Verdict, age: Duration? = nil, at now: Now
     ) {
         let latency = events[id].map { $0.latency(at: now.instant) } ?? age
@@ -83,7 +83,7 @@ extension Router {
         switch answer {
         case .completed:
             let hold = try own(id, caller)
-            note(.completed, of: id, by: caller, .suppressed, at: now)
+            recordStep(.completed, of: id, by: caller, .suppressed, at: now)
             applyClaim(id, by: caller, as: .provisional, latency: hold.latency, at: now)
         case .released:
             _ = try own(id, caller)
@@ -104,7 +104,7 @@ extension Router {
         guard screens.holds.remove(id, by: claimant) != nil else {
             preconditionFailure("only a claim that holds can be cancelled")
         }
-        note(step, of: id, by: claimant, .recorded, at: now)
+        recordStep(step, of: id, by: claimant, .recorded, at: now)
         guard screens.holds[id].isEmpty else { return }
         switch events[existing: id].place {
         case .window(let key):

@@ -4,7 +4,7 @@ import NotifyText
 /// could not be stored.
 extension Router {
     /// Removes an event in memory from its place. Its window and its banner stay, even without other events.
-    mutating func take(_ id: EventID) -> TrackedEvent {
+    mutating func removeFromPlace(_ id: EventID) -> TrackedEvent {
         let tracked = forget(existing: id)
         screens.forget(id, asked: tracked.asked)
         switch tracked.place {
@@ -65,7 +65,7 @@ extension Router {
     /// - Returns: the window that it was in, if it was in one.
     private mutating func dropUnstored(_ id: EventID) -> CoalescingKey? {
         guard events.contains(id) else { return nil }
-        let tracked = take(id)
+        let tracked = removeFromPlace(id)
         closeBannerIfEmpty(without: tracked)
         return tracked.window
     }

@@ -21,7 +21,7 @@ extension Router {
         guard let id = names.collapsing[key], let before = events[id] else { return nil }
         let revision = before.banner.flatMap { banners.revision(of: $0) }
         let snooze = quietPeriods.snoozes[id]
-        return Replacement(earlier: take(id), successor: successor, revision: revision, snooze: snooze)
+        return Replacement(earlier: removeFromPlace(id), successor: successor, revision: revision, snooze: snooze)
     }
 
     /// Gives the earlier event its outcome. The new event is announced and, if it has one, in its window.

@@ -77,7 +77,7 @@ extension Router {
         guard let newest = shown.last?.event else { return restoreEmpty(banner) }
         let bytes = shown.reduce(0) { $0 + $1.event.memoryCost }
         guard events.hasRoom(for: shown.count, bytes: bytes, limits: limits) else {
-            return banners.letGo(banner.id)
+            return banners.forgetNumber(banner.id)
         }
         let key = freeKey(banner.isSummary ? .summary : newest.key, named: banner.first)
         banners.setNumber(banner.id, of: key, first: banner.first)
@@ -136,7 +136,7 @@ extension Router {
             output.append(.changed(.awaited))
         }
         for id in ids {
-            guard events[id]?.isUndecided == false, let key = take(id).banner else { continue }
+            guard events[id]?.isUndecided == false, let key = removeFromPlace(id).banner else { continue }
             if let banner = banners.emptyBanner(key) { close(banner) }
             banners.removeIfUnused(key)
         }

@@ -43,7 +43,7 @@ extension Router {
             if case .gone = events[existing: id].place { isUpElsewhere = event.isShownByPublisher }
             putAside(id)
         }
-        note(.snooze, of: id, by: caller, .recorded, at: now)
+        recordStep(.snooze, of: id, by: caller, .recorded, at: now)
         if isUpElsewhere { decide(events[existing: id], Resolution(.muted)) }
         beginSnooze(of: id, until: now.uptime + duration)
         sendBanners(at: now)
@@ -77,7 +77,7 @@ extension Router {
 
     /// Takes a decided event out of its banner. The banner is closed, or updated for what is left behind it.
     private mutating func putAside(_ id: EventID) {
-        let tracked = take(id)
+        let tracked = removeFromPlace(id)
         events.dropRetractable(id)
         banners.markOutdated(tracked)
         closeBannerIfEmpty(without: tracked)

@@ -44,7 +44,7 @@ public struct Router {
         mutating func begin() { effects.reserveCapacity(Self.usualEffects) }
         mutating func append(_ effect: Effect) { effects.append(effect) }
 
-        mutating func take() -> [Effect] {
+        mutating func takeEffects() -> [Effect] {
             defer { effects = [] }
             return effects
         }
@@ -181,7 +181,7 @@ public struct Router {
         startServer(at: now)
         compactQueues()
         armTimers()
-        return output.take()
+        return output.takeEffects()
     }
 
     /// When a connection leaves the bus, its screens close, and its provisional claims come to nothing.

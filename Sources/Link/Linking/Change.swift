@@ -6,8 +6,8 @@ public struct Change: Equatable, Sendable {
     public internal(set) var number: UInt64
     /// The line by which it came in; empty where it began on this device.
     var via = ""
-    /// What others may hear of it: an event, a claim or a removal. `nil` for everything that stays on this device, and
-    /// for what cannot be understood.
+    /// What other devices may receive of it: an event, a claim or a removal. `nil` for everything that stays on this
+    /// device, and for what cannot be understood.
     var content: StreamEntry.Content?
     /// For the row `start`: the highest number that this journal had given out before notifyd started. A journal that
     /// was restored from a backup has a gap here: higher numbers that this module has seen are lost.
@@ -47,7 +47,7 @@ public struct AnnouncedEvent: Equatable, Sendable {
 }
 
 extension Change {
-    /// Reads a row. What cannot be understood is a row that others hear nothing of.
+    /// Reads a row. One that cannot be understood has no content.
     ///
     /// - Parameters:
     ///   - kind: of the row: `event`, `outcome`, `read`, `removed` or `start`.

@@ -6,7 +6,7 @@ public struct Configuration: Sendable {
     public enum Kind: Equatable, Sendable {
         /// All devices of one user.
         case link
-        /// Other people too. Only messages signed by the key pinned for their device are taken; `signer` is this
+        /// Other people too. Only messages signed by the key pinned for their device are accepted; `signer` is this
         /// device's key.
         case channel(name: String, signer: Signer)
     }
@@ -14,13 +14,13 @@ public struct Configuration: Sendable {
     public var kind: Kind
     /// The name of this device, for people; at most 64 bytes.
     public var name: String
-    /// What is said and taken: what is at or below one of these …
+    /// The topics that are sent and received: those at or below one of these …
     public var share: [TopicPrefix]
     /// … and at or below none of these.
     public var skip: [TopicPrefix]
-    /// Whether the line has a key. Without one no screens are told.
+    /// Whether the line has a key. Without one no screens are announced.
     public var isSealed: Bool
-    /// Whether other devices may hear of screens.
+    /// Whether screens are announced to other devices.
     public var tellsScreens: Bool
     /// The digest of a topic, keyed if the line is sealed. It depends on nothing else.
     public var digest: @Sendable (String) -> Digest
@@ -57,7 +57,7 @@ public struct Configuration: Sendable {
         share.contains { $0.covers(topic) } && !skip.contains { $0.covers(topic) }
     }
 
-    /// Screens are told only with a key and only on the private link; rule 15 of docs/link.md.
+    /// Screens are announced only with a key and only on the private link; rule 15 of docs/link.md.
     var sharesScreens: Bool { kind == .link && isSealed && tellsScreens }
 }
 
@@ -70,7 +70,7 @@ public struct Signer: Hashable, Sendable {
     }
 }
 
-/// How far others can make things grow, and how long things take. The defaults and the numbers of rules are those of
+/// Limits of what others can make grow, and times. The defaults and the numbers of rules are those of
 /// docs/link.md.
 public struct LinkLimits: Sendable {
     /// Devices on a line; rule 11.
@@ -81,33 +81,33 @@ public struct LinkLimits: Sendable {
     public var values = 10_000
     /// Values of one member of a channel; rule 11.
     public var valuesPerMember = Int.max
-    /// Events a second that a member of a channel may say; 0: no limit. Rule 11.
+    /// Events a second that a member of a channel may send; 0: no limit. Rule 11.
     public var eventsPerSecond = 0
-    /// Events that a member may say at once.
+    /// Events that a member may send at once.
     public var eventBurst = 200
     /// Ranges that are missing of one device; rule 2.
     public var missingRanges = 64
     /// Messages that the broker has not acknowledged; rule 1.
     public var messagesInFlight = 20
-    /// Rows after which all devices are asked whether they have read them; as many follow at most before the answers.
+    /// Rows after which all devices get a `ping`; as many follow at most before they have answered.
     /// Rule 1.
     public var rowsPerMark = 200
     /// Calls to notifyd without an answer.
     public var callsInFlight = 64
     /// Messages that wait for notifyd. Beyond this the line stops reading.
     public var waitingMessages = 512
-    /// Messages that wait for notifyd, at most: what comes when the line does not stop is asked for later.
+    /// Messages that wait for notifyd, at most: what comes when the line does not stop is requested later.
     public var waitingMessagesAtMost = 2048
     /// Their texts in bytes.
     public var waitingBytes = 4 << 20
-    /// Rows asked of the journal at once.
+    /// Rows that are read from the journal at once.
     public var rowsPerPage: UInt32 = 200
     /// Rows that are counted while the broker is away; what is more is not.
     public var countedRows = 100_000
     /// Between two readings of the journal for that.
     public var countInterval: Duration = .milliseconds(100)
     /// Rows that a device gets by questions in a minute. A broker throws away what it has more than its limit of, 1,000
-    /// messages for mosquitto: after an outage much of what a device says is asked for.
+    /// messages for mosquitto: after an outage much of what a device has sent is requested.
     public var answeredRowsPerAsker = 60_000
     /// Rows that all devices get by questions in a minute.
     public var answeredRows = 200_000
@@ -122,7 +122,7 @@ public struct LinkLimits: Sendable {
     /// The window of an event that comes meanwhile: the hold follows its announcement, and events of one topic share a
     /// window.
     public var catchingUpWindow: Duration = .seconds(2)
-    /// How recently a device must have been heard for its screens to count; rule 16.
+    /// How recent the last message of a device must be for its screens to count; rule 16.
     public var screenFreshness: Duration = .seconds(300)
     /// The longest delay before a question; rule 4.
     public var questionDelay: Duration = .seconds(5)
@@ -140,10 +140,11 @@ public struct LinkLimits: Sendable {
     public var ahead: Duration = .seconds(24 * 3600)
     /// How long a removal counts as a value; rule 7.
     public var removalLifetime: Duration = .seconds(28 * 24 * 3600)
-    /// After the first connection of a new device: whoever is heard of until then was there before it. Rule 6.
+    /// After the first connection of a new device: devices from which something comes until then were there before.
+    /// Rule 6.
     public var joiningTime: Duration = .seconds(10)
-    /// How far the clocks of two devices may be apart, so that what was said before one was there is told from what is
-    /// said now.
+    /// How far the clocks of two devices may be apart, so that messages from before a connection are told from
+    /// those of now.
     public var clockTolerance: Duration = .seconds(60)
     /// Between a change and its writing to disk.
     public var flushDelay: Duration = .milliseconds(100)

@@ -22,7 +22,7 @@ extension Link {
         /// The longest text of an answer.
         var longestText = Message.maximumTextBytes
 
-        /// The broker has refused an answer, or ended the connection before it acknowledged it. It may say nothing of
+        /// The broker has refused an answer, or ended the connection before it acknowledged it. It may tell nothing of
         /// its limit, so that the same answer would fail again and again: the next one is a quarter as long.
         mutating func flightFailed() {
             guard let inFlight else { return }
@@ -116,7 +116,7 @@ extension Link {
         return send(.answer(answer), to: .answers(asked.asker), at: now)
     }
 
-    /// Whether others have asked for the beginning of the same range within a minute.
+    /// Whether so many devices have requested the beginning of the same range within a minute.
     private mutating func isWantedByMany(_ asked: Answers.Pending, at now: Now) -> Bool {
         answers.recent.removeAll { $0.at + Self.recentTime < now.uptime || $0.asker == asked.asker }
         answers.recent.append((asked.asker, asked.question, now.uptime))
@@ -128,7 +128,7 @@ extension Link {
         return true
     }
 
-    /// On the stream, where everybody hears it. Its numbers are old: whoever has them passes over it.
+    /// On the stream, for all devices. The numbers are old: devices that have them ignore the entries.
     private mutating func resend(_ items: [StreamEntry], through: UInt64, at now: Now) {
         for item in items { send(.entry(item), to: .stream(own), at: now) }
         if let last = items.last, last.number < through {
@@ -143,7 +143,7 @@ public struct LinkTest: Equatable, Sendable {
     /// Random; the messages have it.
     public let id: UInt64
     let sent: Uptime
-    /// The devices that were asked, and how long each took; `nil`: it has not answered yet.
+    /// The devices that got a `ping`, and how long each took; `nil`: it has not answered yet.
     public internal(set) var times: [Device: Duration?]
 
     /// Whether all have answered.

@@ -135,7 +135,7 @@ extension Link {
     }
 }
 
-/// Rule 11 of docs/link.md: which devices are heard.
+/// Rule 11 of docs/link.md: which devices are known.
 extension Link {
     /// Whether a device is known, or there is room for it, and on a channel it has signed with its key.
     mutating func admit(_ device: Device, signer: Signer?, _ address: Address, at now: Now) -> Bool {
@@ -161,9 +161,8 @@ extension Link {
         return true
     }
 
-    /// Where there are as many devices as there may be, the newest of those that have said nothing makes room: who
-    /// makes devices up has to make up others for each, and neither those that have said something nor those that were
-    /// there before go.
+    /// Beyond the limit, the newest of the devices without an accepted entry is dropped. So a member that makes devices
+    /// up drops only its own: neither devices with entries nor older ones go.
     private mutating func makeRoom(_ limit: Int, _ isCounted: (Peer) -> Bool) -> Bool {
         guard peers.count >= limit else { return true }
         let counted = peers.filter { isCounted($0.value) }
@@ -176,7 +175,7 @@ extension Link {
         return true
     }
 
-    /// A device that has said something keeps its place.
+    /// A device with an entry is not dropped to make room.
     mutating func keepPlace(of device: Device) {
         guard peers[device]?.record.silentSince != nil else { return }
         peers[device]!.record.silentSince = nil
@@ -195,7 +194,7 @@ extension Link {
         if connection.isUp { clearMessages(of: device) }
     }
 
-    /// `notifyctl link leave`: the others hear of it, and nothing is said after that.
+    /// `notifyctl link leave`: tells the others, and sends nothing after that.
     mutating func leave(at now: Now) {
         hasLeft = true
         guard connection.isUp, let line else { return }
@@ -204,8 +203,8 @@ extension Link {
         clearMessages(of: own)
     }
 
-    /// A device says that it has left. On a channel its key stays pinned: nobody else takes its place, and it may come
-    /// back.
+    /// A device has announced that it leaves. On a channel its key stays pinned: nobody else can use its name, and it
+    /// may come back.
     mutating func dropLeaver(_ device: Device, at now: Now) {
         let old = peers[device]?.record
         drop(device)

@@ -71,7 +71,7 @@ extension Link {
     struct Backlog {
         /// The rows of the journal that are counted end here.
         var through: UInt64 = 0
-        /// Those of them that others may hear of, and that the broker has not acknowledged.
+        /// Those of them that are to be sent, and that the broker has not acknowledged.
         var count = 0
         /// Whether the journal may have rows after those.
         var hasMore = true

@@ -41,7 +41,7 @@ extension Link {
         questions.silenceEnds[device] = now.uptime + limits.silence + jitter.upTo(limits.silence)
     }
 
-    /// When a device can be asked; `nil`: not now, or nothing is missing.
+    /// When a device can get a question; `nil`: not now, or nothing is missing.
     private func questionTime(for peer: Peer, at now: Now) -> Uptime? {
         guard peer.isOnline, peer.missing != nil else { return nil }
         return max(now.uptime, peer.questionsFrom ?? now.uptime, peer.blockedUntil ?? now.uptime)
@@ -66,7 +66,7 @@ extension Link {
             questions.next = nil
             return
         }
-        // Many have missed the same: they do not ask all at once.
+        // Many devices miss the same rows: they do not all ask at once.
         if questions.next == nil { questions.next = earliest + jitter.upTo(limits.questionDelay) }
         guard isDue(questions.next, at: now), queue.count < limits.waitingMessages / 2 else {
             if isDue(questions.next, at: now) { questions.next = now.uptime + .seconds(1) }

@@ -63,8 +63,8 @@ extension Link {
         }
     }
 
-    /// Whether the broker has kept messages for this device, a device that is there has said something that is missing
-    /// here, or much waits for notifyd.
+    /// Whether the broker may still have messages for this device, entries of a device that is online are missing here,
+    /// or much waits for notifyd.
     var isCatchingUp: Bool {
         connection.isDraining || queue.count > limits.callsInFlight || peers.values.contains(where: \.isBehind)
     }
@@ -132,14 +132,14 @@ extension Link {
 
     mutating func screenChanged(_ topic: TopicPrefix, isAttended: Bool, at now: Now) {
         attended.removeAll { $0 == topic }
-        // The newest are the likeliest; with too many, the oldest are not told.
+        // The newest are the likeliest; with too many, the oldest are not announced.
         if isAttended { attended.append(topic) }
         guard configuration.sharesScreens, connection.isUp else { return }
         connection.hasNews = true
         scheduleDescription(at: now)
     }
 
-    /// Only shared topics; a screen above a shared topic is told as that.
+    /// The digests of shared topics only; a screen above a shared topic is announced as that.
     var attendedDigests: [Digest] {
         let shared = attended.suffix(4 * Description.maximumAttended).filter { prefix in
             guard let topic = try? Topic(prefix.description) else {

@@ -231,7 +231,7 @@ extension Link {
         } else if isJoining(device), description.last > peers[device]!.record.received {
             startStream(of: device, at: description.last)
         } else if peers[device]!.record.isStartProvisional {
-            // It is younger than this device: its stream is heard from its beginning.
+            // It is younger than this device: its stream is received from its beginning.
             peers[device]!.record.isStartProvisional = false
             unsaved.devices.insert(device)
             let start = peers[device]!.record.start!
@@ -260,8 +260,8 @@ extension Link {
 
     // MARK: Two machines (rule 9)
 
-    /// What comes back under the own device. A backup of this machine has left old messages; only what was said during
-    /// this connection, and not here, is from a second machine.
+    /// A message with the own device as its sender. A backup of this machine may have left old ones; only what was sent
+    /// during this connection, and not here, is from a second machine.
     mutating func handleOwn(_ message: Message, _ delivery: Delivery, at now: Now) {
         guard let line else { return }
         // What the broker has kept for this session may come before the subscription is answered.
@@ -340,8 +340,8 @@ extension Link {
         fail(.twoMachines, at: now)
     }
 
-    /// Nothing is said under this device any more. If there is a second machine it has to stop too: what one of them
-    /// said may have hidden what the other said.
+    /// Nothing is sent under this device any more. If there is a second machine it has to stop too: entries of one may
+    /// have hidden entries of the other.
     mutating func fail(_ failure: LinkFailure, at now: Now) {
         self.failure = failure
         effects.append(.fail(failure))
@@ -352,7 +352,7 @@ extension Link {
         }
     }
 
-    /// A failed line stays until the broker has what the second machine must hear.
+    /// A failed line stays connected until the broker has the message for the second machine.
     mutating func handleFailed(_ input: LinkInput, at now: Now) {
         switch input {
         case .connecting: connect(at: now)

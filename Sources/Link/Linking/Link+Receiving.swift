@@ -276,11 +276,11 @@ extension Link {
         }
     }
 
-    /// Rule 11: on a channel a name says which device it comes from.
+    /// Rule 11: on a channel a name has the device that it comes from.
     func localName(_ name: GlobalName, from device: Device) -> GlobalName {
         guard case .channel(let channel, _) = configuration.kind else { return name }
         if let origin = name.device {
-            // After a reset a device says again, with the same key, what it had said under its old name.
+            // After a reset a device sends again, with the same key, what it had sent under its old name.
             let isSame =
                 origin == device || peers[origin]?.record.signer.map { $0 == peers[device]?.record.signer } ?? false
             if isSame { return name }

@@ -138,7 +138,7 @@ extension Link {
         }
     }
 
-    /// What others on this line may hear of a row; `nil` if nothing.
+    /// What is sent of a row on this line; `nil` if nothing.
     func content(of change: Change) -> StreamEntry.Content? {
         let isFromElsewhere =
             switch configuration.kind {
@@ -155,10 +155,10 @@ extension Link {
         return content
     }
 
-    /// Whether others hear of an event.
+    /// Whether an event is sent to other devices.
     func shares(_ name: GlobalName, _ topic: Topic) -> Bool { !name.isLocal && configuration.shares(topic) }
 
-    /// How many bytes an event is longer than what the broker takes; `nil` if it is not.
+    /// How long an event is, and how long it may be for the broker; `nil` if it fits.
     private func excess(_ content: StreamEntry.Content) -> (count: Int, longest: Int)? {
         guard content.mayBeLonger(than: out.longestText / 8) else { return nil }
         let count = StreamEntry(number: 1, previous: 0, content: content).encodedCount
@@ -231,7 +231,7 @@ extension Link {
         count(page.changes)
         out.rows = Deque(page.changes)
         if !page.isLast { out.hasMore = true } else { storeCheckpoints(page, at: now) }
-        // Rows that others hear nothing of need no connection.
+        // Rows that are not sent need no connection.
         while let change = out.rows.first, content(of: change) == nil {
             out.rows.removeFirst()
             handle(change, at: now)

@@ -95,7 +95,7 @@ extension Link {
         return send(.entry(entry), to: .value(digest), at: now)
     }
 
-    /// A row that came in from elsewhere may have taken the place of an own value.
+    /// A row that came in from elsewhere may have replaced an own value.
     mutating func dropReplacedValue(by change: Change) {
         guard !change.via.isEmpty, let value = value(in: change.content, of: change.number, at: 0) else { return }
         let digest = configuration.digest(value.topic.description)
@@ -108,8 +108,8 @@ extension Link {
         unsaved.values.insert(digest)
     }
 
-    /// With another key, topics have other names on the broker. What stands at the former ones nobody reads any more;
-    /// it is taken away, and only then forgotten.
+    /// With another key, topics have other names on the broker. The messages at the former ones are
+    /// cleared, and only then forgotten.
     mutating func renameValues() {
         for digest in values.authored.keys.sorted() {
             let value = values.authored[digest]!
@@ -171,7 +171,7 @@ extension Link {
         reads[.value] = nil
     }
 
-    /// An empty message takes a value away that has expired.
+    /// Clears values that have expired.
     private mutating func endExpiredValues(at now: Now) {
         guard values.findNextExpiry || isDue(values.nextExpiry, at: now) else { return }
         values.findNextExpiry = false

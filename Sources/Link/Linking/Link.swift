@@ -192,7 +192,7 @@ public struct Link {
 
     // MARK: What people see
 
-    /// A device, as `Bridge1.Peers` tells it.
+    /// A device, as in `Bridge1.Peers`.
     public struct PeerState: Equatable, Sendable {
         public var device: Device
         public var name: String
@@ -206,7 +206,7 @@ public struct Link {
         public var clockOffset: Int64
         /// How long the last `ping` took to it and back; `nil` while it is unknown.
         public var roundTrip: Duration?
-        /// How many topics its user looks at, as far as it tells.
+        /// How many topics its user looks at, as far as they are announced.
         public var attended: Int
     }
 
@@ -235,7 +235,7 @@ public struct Link {
 
 /// What a line has counted since its start.
 public struct LinkStatistics: Equatable, Sendable {
-    /// Entries that notifyd has, or will never take.
+    /// Entries that notifyd has, or will never accept.
     public var accepted = 0
     /// Messages that had come before.
     public var duplicates = 0

@@ -14,7 +14,7 @@ public enum LinkInput: Sendable {
     case received(Delivery)
     /// The broker has acknowledged a message.
     case acknowledged(MessageToken)
-    /// The broker takes no message whose JSON text is longer than this, in bytes. Comes before `connected`, and when
+    /// The broker accepts no message whose JSON text is longer than this, in bytes. Comes before `connected`, and when
     /// the broker has refused a message because of its length. At least `Message.shortestLimit`.
     case textLimited(Int)
 
@@ -59,7 +59,7 @@ public enum LinkInput: Sendable {
 /// A message from the broker.
 public struct Delivery: Sendable {
     public let address: Address
-    /// Whether the broker had retained it: it says nothing about the present.
+    /// Whether the broker had retained it: it may be old.
     public let isRetained: Bool
     public let content: Content
 
@@ -109,7 +109,7 @@ public struct StoreToken: Hashable, Sendable { let rawValue: UInt64 }
 public enum LinkEffect: Sendable {
     /// Connect with this will, and subscribe to the line. `address` is where the will goes; it is retained.
     case connect(address: Address, will: Message)
-    /// End the connection and connect again, with a new will: ask with `connecting`.
+    /// End the connection and connect again, with a new will: hand in `connecting`.
     case reconnect
     /// Publish a message on the broker, sealed and signed as the line wants it; `nil` empties the topic. Retained if
     /// the address says so. QoS 1.
@@ -126,7 +126,7 @@ public enum LinkEffect: Sendable {
     case remove(CallToken, SharedRemoval)
     /// Call `ClaimNamed`. `expires` is by the clock of this device.
     case claimNamed(CallToken, SharedClaim)
-    /// Call `ClaimProvisionally`; whether it helps is not asked.
+    /// Call `ClaimProvisionally`; the answer does not matter.
     case hold(EventID, Duration)
     /// Call `Release`.
     case release(EventID)
@@ -137,18 +137,18 @@ public enum LinkEffect: Sendable {
 
     /// Write records to disk, and the rejected entries so far as dead letters: all or none.
     case store(StoreToken, [Record])
-    /// Report what notifyd or the broker will never take, and keep it as a dead letter with the next `store`.
+    /// Report what notifyd or the broker will never accept, and keep it as a dead letter with the next `store`.
     case reject(RejectedEntry)
     /// The line has failed, and does nothing more than to tell a second machine of it. Until `disconnect` it wants to
     /// be connected.
     case fail(LinkFailure)
     /// Disconnect, without the will, and do not connect again.
     case disconnect
-    /// Hand in `timerFired` at this moment; replaces the one asked for before.
+    /// Hand in `timerFired` at this moment; replaces the earlier one.
     case armTimer(Uptime)
 }
 
-/// What notifyd or the broker will never take.
+/// What notifyd or the broker will never accept.
 public struct RejectedEntry: Equatable, Sendable {
     public let device: Device
     /// The error, or what is wrong with the message.

@@ -10,7 +10,7 @@ public struct Message: Equatable, Sendable {
     public static let maximumTextBytes = 180 << 10
     /// The most bytes that a text has beside its entries.
     public static let longestFrame = 1024
-    /// What a broker must take at least, as a text in bytes: everything but long events fits.
+    /// What a broker must accept at least, as a text in bytes: everything but long events fits.
     public static let shortestLimit = 4096
 
     /// The sender. On the topics of a device it is that device; on `v/`, `r/` and `u/` nothing else names the sender.
@@ -38,7 +38,7 @@ public struct Message: Equatable, Sendable {
     }
 }
 
-/// An entry of the stream of a device: a row of its journal that others may hear of.
+/// An entry of the stream of a device: a row of its journal that is shared.
 public struct StreamEntry: Equatable, Sendable {
     /// The number of the row in the journal of the device.
     public var number: UInt64

@@ -101,7 +101,7 @@ package struct ConnectionOptions: Sendable {
     package var confirmsMessages = false
     /// How long that may take; then the connection ends, and the broker sends the message again.
     package var confirmationTime: Duration = .seconds(20)
-    /// The longest payload that is taken.
+    /// The longest payload that is accepted.
     package var maximumPayload = 256 << 10
     /// So much longer messages are still received, without their content, on MQTT 5. On MQTT 3.1.1 those of any length
     /// are.
@@ -141,12 +141,13 @@ package struct BrokerMessage: Equatable, Sendable {
 
 /// What happens on a connection, in order.
 package enum ConnectionEvent: Sendable {
-    /// The broker has accepted the connection and all subscriptions. `longestPacket` is in bytes, if it has said so.
+    /// The broker has accepted the connection and all subscriptions. `longestPacket` is in bytes, if the broker has a
+    /// limit.
     case connected(version: ProtocolVersion, sessionPresent: Bool, longestPacket: Int?)
     case received(BrokerMessage)
     /// The broker has acknowledged a message.
     case acknowledged(UInt64)
-    /// The broker does not take a message because it is too long. The connection goes on.
+    /// The broker refuses a message because it is too long. The connection goes on.
     case refusedAsTooLong(UInt64)
     /// The last event.
     case ended(ConnectionEnd)

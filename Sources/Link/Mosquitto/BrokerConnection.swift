@@ -63,7 +63,7 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
         case requested
         /// Another connection has the same session.
         case takenOver
-        /// A message was longer than the broker takes.
+        /// A message was longer than the broker accepts.
         case messageTooLong
         /// A person has to change something: the password, the access list, a certificate.
         case refused
@@ -175,7 +175,7 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     ///
     /// - Parameters:
     ///   - result: a number of its x509_vfy.h.
-    ///   - reason: what it says of it.
+    ///   - reason: its explanation.
     init(badCertificate result: Int, _ reason: String) {
         // X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT, _SELF_SIGNED_CERT_IN_CHAIN, _UNABLE_TO_GET_ISSUER_CERT_LOCALLY and
         // _UNABLE_TO_VERIFY_LEAF_SIGNATURE.

@@ -11,7 +11,7 @@ final class Client: @unchecked Sendable {
     private let context: UnsafeMutableRawPointer
     private let options: ConnectionOptions
     private let version: ProtocolVersion
-    /// What OpenSSL has said last.
+    /// The first error of OpenSSL.
     private var problem: ConnectionEnd?
 
     /// Once, before anything else.
@@ -21,7 +21,7 @@ final class Client: @unchecked Sendable {
         return mosquitto_lib_init() == 0
     }()
 
-    /// - Parameter owner: told about everything; it must outlive this object.
+    /// - Parameter owner: gets all callbacks; it must outlive this object.
     init(_ options: ConnectionOptions, version: ProtocolVersion, owner: ConnectionLoop) throws(ConnectionEnd) {
         self.options = options
         self.version = version
@@ -94,7 +94,7 @@ final class Client: @unchecked Sendable {
         var properties: OpaquePointer?
         defer { mosquitto_property_free_all(&properties) }
         let expiry = options.isClean ? 0 : UInt32(clamping: options.sessionExpiry.components.seconds)
-        // A broker drops what is longer without a word: what is not taken has to come, so that it can be reported.
+        // A broker drops longer messages silently: what is too long for us has to come, so that it can be reported.
         let longest = UInt32(clamping: options.maximumPayload + ConnectionOptions.excess)
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_SESSION_EXPIRY_INTERVAL.rawValue), expiry))
         try check(mosquitto_property_add_int32(&properties, Int32(MQTT_PROP_MAXIMUM_PACKET_SIZE.rawValue), longest))
@@ -114,7 +114,7 @@ final class Client: @unchecked Sendable {
     }
 
     /// Closes a socket when the broker has closed its side, or after a second. One that is closed while there is
-    /// something to read is reset, and the broker may not hear what was said last.
+    /// something to read is reset, and the broker may not get the last packets.
     private static func linger(_ socket: Int32) {
         shutdown(socket, Int32(SHUT_WR))
         let deadline = Clock.monotonic() + 1_000_000
@@ -173,7 +173,7 @@ final class Client: @unchecked Sendable {
         return result == MOSQ_ERR_SUCCESS.rawValue ? nil : explain(result)
     }
 
-    // MARK: Errors in words
+    // MARK: Explanations of errors
 
     private func explain(_ result: Int32) -> ConnectionEnd {
         let number = errno
@@ -203,7 +203,7 @@ final class Client: @unchecked Sendable {
         }
     }
 
-    /// With what OpenSSL has said, if it has.
+    /// The error of OpenSSL, if there was one, explains more.
     func explain(_ end: ConnectionEnd) -> ConnectionEnd {
         problem ?? end
     }

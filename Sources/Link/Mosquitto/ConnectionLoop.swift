@@ -6,8 +6,8 @@ import Systemd
 /// What happens on one connection.
 ///
 /// libmosquitto's own loop ends on errors of TLS, names and passwords, and wakes up every second; here a ``WorkLoop``
-/// waits for the socket and for one timer. To look up a name, to connect and to take leave are calls that wait, so they
-/// have a thread of their own.
+/// waits for the socket and for one timer. Looking up a name, connecting and disconnecting block, so they have a thread
+/// of their own.
 final class ConnectionLoop: @unchecked Sendable {
     // Proof: everything but `init`, `opening` and `leaving` runs on `loop`.
 
@@ -337,7 +337,7 @@ final class ConnectionLoop: @unchecked Sendable {
         fail(client.keepAlive())
     }
 
-    // MARK: What libmosquitto tells
+    // MARK: Callbacks of libmosquitto
 
     func connectionAnswered(
         _ code: Int32, sessionPresent: Bool, serverKeepalive: UInt16?, longestPacket: Int?

@@ -65,7 +65,7 @@ final class BrokerSession: @unchecked Sendable {
 
     /// Connects, unless there is a connection.
     ///
-    /// - Parameter makeOptions: what is asked of the connection, but for version and downgrade file.
+    /// - Parameter makeOptions: returns the options, but for version and downgrade file.
     func connect(_ makeOptions: (Broker) throws -> ConnectionOptions) {
         guard connection == nil, !isStopped else { return }
         retry?.cancel()
@@ -94,7 +94,7 @@ final class BrokerSession: @unchecked Sendable {
             connection = nil
             age = connectedAt.map { .now - $0 }
             connectedAt = nil
-            // A broker that ends each connection at once is not asked again at once.
+            // After a connection that ended at once, pauses go on growing.
             if let age, age > .seconds(30) { backoff.reset() }
         case .received, .acknowledged, .refusedAsTooLong: break
         }

@@ -60,7 +60,7 @@ final class ChangeReader: @unchecked Sendable {
     /// Which notifyd is called: answers of an earlier one are ignored.
     private var generation: UInt64 = 0
 
-    /// A reader who asks although nothing was committed is not kept waiting.
+    /// A reader that reads although nothing was committed gets an answer after this.
     private static let timeout: Duration = .milliseconds(10)
 
     /// - Parameter onRows: called when rows have come that the line has not asked for.
@@ -127,7 +127,7 @@ final class ChangeReader: @unchecked Sendable {
     private func awaitNext(after number: UInt64, _ limit: UInt32) {
         guard awaited.map({ $0 < number }) ?? true else { return }
         if let nextPage {
-            // The line was told about it, and has begun again further back since then.
+            // The line knows of it, and has begun again further back since then.
             guard nextPage.after != number else { return onRows() }
             self.nextPage = nil
         }

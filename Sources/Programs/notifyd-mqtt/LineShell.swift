@@ -39,7 +39,7 @@ final class LineShell: @unchecked Sendable {
     /// Why this end gives up the connection: a person has to change something.
     private var complaint: String?
     private var wantsReconnection = false
-    /// Whether a failed line has told a second machine of it.
+    /// Whether a failed line has sent its last message.
     private var isOver = false
     /// Called when the broker has what a device sends that leaves.
     private var onLeft: ((Bool) -> Void)?
@@ -123,7 +123,7 @@ final class LineShell: @unchecked Sendable {
         handle(.connecting)
     }
 
-    /// Ends the connection: the will says that the device is offline.
+    /// Ends the connection: the broker publishes the will.
     func stop() {
         isStopped = true
         timer?.cancel()
@@ -204,7 +204,7 @@ final class LineShell: @unchecked Sendable {
             let newest = try? await services.daemon.newestChange()
             guard let self else { return }
             if let newest { return loop.perform { [weak self] in self?.handle(.newest(newest)) } }
-            // At once would ask without a pause for as long as it fails.
+            // Without a pause this would repeat in a tight loop while it fails.
             loop.perform(after: .seconds(1)) { [weak self] in self?.handle(.readFailed(token)) }
         }
     }

@@ -137,7 +137,7 @@ extension LinkBridge {
 
     // MARK: Leave
 
-    /// - Parameter isSilent: whether the broker and the others are not told.
+    /// - Parameter isSilent: whether nothing is sent to the broker and the others.
     private func leave(isSilent: Bool) async throws {
         if isSilent {
             await onLoop { [self] in stopLines() }
@@ -148,7 +148,7 @@ extension LinkBridge {
             guard isTold else { throw Self.notConnected }
         }
         let store = services.store
-        // The members of channels take nothing from this device that another key has signed.
+        // The members of channels accept nothing from this device that another key has signed.
         let kept = [Self.deviceKey, Self.signerKey]
         try await store.write(try await store.all().map(\.key).filter { !kept.contains($0) }.map { .remove($0) })
         _ = try await store.forgetLetters()
@@ -166,7 +166,7 @@ struct RunningTest {
 }
 
 extension LineShell {
-    /// As `List` tells it.
+    /// As `List` returns it.
     fileprivate var properties: [String: Value] {
         [
             "line": .string(name), "state": .string(condition.state.rawValue),
@@ -179,7 +179,7 @@ extension LineShell {
         ]
     }
 
-    /// The devices that were asked.
+    /// The devices that got a `ping`.
     fileprivate func answers(to id: UInt64) -> [[String: Value]] {
         guard let test = link.test, test.id == id else { return [] }
         let names = Dictionary(uniqueKeysWithValues: link.peerStates.map { ($0.device, $0.name) })

@@ -206,7 +206,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
         var records: [Record]
     }
 
-    /// The record that says whose state this is.
+    /// The record with the device whose state this is.
     static let deviceKey = "device"
     /// The private key of this device on channels.
     static let signerKey = "signer"
@@ -265,7 +265,7 @@ public final class LinkBridge: Bridge, @unchecked Sendable {
     }
 
     /// A device has another name after `notifyctl link reset`, and then its journal goes on; a new journal has a new
-    /// name too, and then nothing that was taken is in it.
+    /// name too, and then nothing that came from others is in it.
     private func journalGoesOn() async throws -> Bool {
         let coding = RecordCoding(line: "mqtt")
         guard let bytes = try await services.store.value(coding.lineKey),

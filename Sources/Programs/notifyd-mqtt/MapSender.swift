@@ -58,7 +58,7 @@ final class MapSender: @unchecked Sendable {
         wake()
     }
 
-    /// The broker never takes the message.
+    /// The broker never accepts the message.
     func refused(_ token: UInt64) {
         if let letter = inFlight[token] { reject(letter, token) }
     }

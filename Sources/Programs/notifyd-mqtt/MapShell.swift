@@ -254,8 +254,7 @@ extension InboundMap.Result {
     ///
     /// - Parameter isKept: whether the broker had kept the message, and so it is a value, and no news.
     fileprivate func call(_ map: InboundMap, isKept: Bool) -> DaemonCall? {
-        // "mqtt:" and what no channel is called: the link takes it for something that it has brought, and it stays
-        // here.
+        // A name that no channel can have, after "mqtt:": the link treats it as its own, and does not send it.
         let source = (map.isLinked ? "" : GlobalName.localSource) + map.source
         var options: [String: Value] = [
             "source": .string(source), "via": .string(map.isLinked ? "map" : "mqtt:/map"),
@@ -273,7 +272,7 @@ extension InboundMap.Result {
             if let urgency = event.urgency { options["urgency"] = .byte(urgency) }
             if map.isRetained { options["retain"] = .boolean(true) }
             if isKept || event.isSilent { options["banner"] = .boolean(false) }
-            // A value that is only heard again leaves the banner that it had in its place.
+            // A value that only comes again leaves its banner as it is.
             if let collapse = event.collapse, !isKept || event.isSilent { options["collapse"] = .string(collapse) }
             return .publish(event.topic.description, title: event.title, body: event.body, options: options)
         }

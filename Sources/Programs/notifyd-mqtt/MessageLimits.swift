@@ -3,7 +3,7 @@ import Logging
 import Mosquitto
 import NotifyText
 
-/// How long a payload the broker takes, as far as it has said so or shown it.
+/// The longest payload that the broker accepts, as far as it is known.
 ///
 /// A broker of MQTT 5 tells its longest packet, refuses a message, or ends the connection and says why. One of MQTT
 /// 3.1.1 can only end the connection: if it does so soon after it was made, several times, and the longest message
@@ -23,18 +23,18 @@ struct PayloadLimit {
     /// A connection was made.
     ///
     /// - Parameters:
-    ///   - packet: the longest packet that the broker takes, if it has said so.
+    ///   - packet: the longest packet that the broker accepts, if it has a limit.
     ///   - topic: bytes of the longest topic.
     mutating func connected(packet: Int?, topic: Int) {
         // Two heads of at most 5 bytes, the id of the packet, its properties.
-        let told = packet.map { max(0, $0 - topic - 16) }
-        bytes = [told, shown].compactMap { $0 }.min()
+        let announced = packet.map { max(0, $0 - topic - 16) }
+        bytes = [announced, shown].compactMap { $0 }.min()
     }
 
     /// The broker has refused a message of this length; the connection goes on.
     mutating func refused(_ count: Int) { bytes = min(bytes ?? .max, count - 1) }
 
-    /// The broker has taken a message of this length.
+    /// The broker has acknowledged a message of this length.
     mutating func accepted(_ count: Int) {
         if let suspect, count >= suspect.bytes { self.suspect = nil }
     }

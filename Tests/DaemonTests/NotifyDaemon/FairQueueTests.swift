@@ -368,9 +368,9 @@ struct UnreadRepliesTests {
         #expect(unread.sent(UnreadReplies.limit, to: ":1.1") == true)
         #expect(unread.sent(UnreadReplies.limit + 1, to: ":1.1") == false)
         // What is left is asked about again.
-        #expect(unread.answered(":1.1") == true)
+        #expect(unread.answeredPing(":1.1") == true)
         #expect(unread.mustWait(":1.1"))
-        #expect(unread.answered(":1.1") == false)
+        #expect(unread.answeredPing(":1.1") == false)
         #expect(!unread.mustWait(":1.1"))
     }
 }

@@ -145,7 +145,7 @@ struct ForgetTests {
         try queue.add(job(":1.2"))
         while var next = queue.takeNext() {
             next.position = nil
-            queue.put(next)
+            queue.enqueue(next)
         }
         #expect(queue.takeDeleted().count == ForgetQueue.limitPerProgram + 1)
         #expect(queue.isEmpty)

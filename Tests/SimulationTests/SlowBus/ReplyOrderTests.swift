@@ -199,7 +199,7 @@ struct ReadMarkTests {
         }
         for _ in 0..<ReadMarks.limitPerProgram {
             try marks.requireRoom(for: ":1.1")
-            marks.put(mark(":1.1"))
+            marks.enqueue(mark(":1.1"))
         }
         #expect(throws: Refusal.self) { try marks.requireRoom(for: ":1.1") }
         try marks.requireRoom(for: ":1.2")

@@ -22,7 +22,7 @@ struct LogReader {
         /// The salt of the intact frame at the beginning: no payload stands there.
         var salt: UInt32?
 
-        fileprivate mutating func take(_ frame: LogFrame, isIntact: Bool) -> Bool {
+        fileprivate mutating func add(_ frame: LogFrame, isIntact: Bool) -> Bool {
             if let last, frame.segment <= last.segment {
                 guard frame.segment == last.segment else { return false }
                 guard isIntact else {
@@ -93,7 +93,7 @@ struct LogReader {
                 reader = LogFrameReader(loaded.bytes, salt: frame.salt)
                 continue
             }
-            _ = segment.take(frame, isIntact: isIntact)
+            _ = segment.add(frame, isIntact: isIntact)
         }
         segment.head = reader.header(at: 0)
         segment.tail = segment.last.flatMap { reader.header(at: $0.end) }
@@ -132,7 +132,7 @@ struct LogReader {
             var found = Segment(slot: segment.slot)
             var reader = LogFrameReader(try Self.load(file).bytes, salt: salt)
             while let (frame, isIntact) = reader.next() {
-                guard isIntact, frame.segment == last.segment, found.take(frame, isIntact: true),
+                guard isIntact, frame.segment == last.segment, found.add(frame, isIntact: true),
                     frame.sequence > replay.last, frame.sequence < bound
                 else { continue }
                 // The next segment begins with the successor of another frame: this one was refused.

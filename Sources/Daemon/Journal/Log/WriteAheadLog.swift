@@ -83,7 +83,7 @@ package final class WriteAheadLog {
         isNew = found.allSatisfy { $0.file == nil }
         guard isNew else { return }
         // On a full disk the first frame finds out, or makes it.
-        do throws(JournalError) { try make(0) } catch .diskFull {}
+        do throws(JournalError) { try createSegment(0) } catch .diskFull {}
     }
 
     static func name(_ slot: Int) -> String { "log-\(slot)" }
@@ -283,7 +283,7 @@ extension WriteAheadLog {
         guard let missing = segments.prefix(count).firstIndex(where: { $0.file == nil }) else {
             throw segments.contains { $0.isSealed } ? .inputOutput : .diskFull
         }
-        try make(missing)
+        try createSegment(missing)
         return use(missing)
     }
 
@@ -315,7 +315,7 @@ extension WriteAheadLog {
         return slot
     }
 
-    private func make(_ slot: Int) throws(JournalError) {
+    private func createSegment(_ slot: Int) throws(JournalError) {
         guard let file = try disk.open(Self.name(slot), .making) else { throw .inputOutput }
         do throws(JournalError) { try disk.syncDirectory() } catch {
             file.close()
@@ -444,7 +444,7 @@ extension WriteAheadLog {
     package func prepare() -> Bool {
         guard isReady, let slot = unprepared else { return false }
         do {
-            if segments[slot].file == nil { try make(slot) }
+            if segments[slot].file == nil { try createSegment(slot) }
             try fill(slot, isSynced: true)
         } catch {
             removeUseless()

@@ -215,7 +215,7 @@ final class NotificationServer {
                 if banner == nil { logOnce(.malformedReply) }
                 if let replaced = request.replaces { inherited.remove(replaced) }
                 onInput(.banner(request.call, .shown(banner)))
-                if let banner { for signal in signals { take(signal, about: banner) } }
+                if let banner { for signal in signals { handleSignal(signal, about: banner) } }
             case .failure(let failure) where failure.name == Self.duplicateError:
                 onInput(.banner(request.call, .shown(nil)))
             case .failure(let failure): failed(request, failure)
@@ -279,10 +279,10 @@ final class NotificationServer {
         guard accepts(sender, about: id) else { return }
         if case .closed = signal { inherited.remove(id) }
         if !isKnown(id) { calls.keep(signal, about: id) }
-        take(signal, about: id)
+        handleSignal(signal, about: id)
     }
 
-    private func take(_ signal: BannerCalls.Signal, about id: BannerID) {
+    private func handleSignal(_ signal: BannerCalls.Signal, about id: BannerID) {
         switch signal {
         case .token(let token): activation = (id, token)
         case .pressed(let key):

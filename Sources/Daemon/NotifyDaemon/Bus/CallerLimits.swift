@@ -64,21 +64,21 @@ struct UnreadReplies {
     /// - Returns: whether the caller is to be asked now.
     mutating func sent(_ bytes: Int, to caller: String) -> Bool {
         callers[caller, default: Unread()].bytes += bytes
-        return asks(caller)
+        return mustPing(caller)
     }
 
-    /// The caller has answered: it has read everything before the question.
+    /// The caller has answered a ping: it has read everything before that.
     ///
-    /// - Returns: whether it is to be asked again now.
-    mutating func answered(_ caller: String) -> Bool {
+    /// - Returns: whether it is to be pinged again now.
+    mutating func answeredPing(_ caller: String) -> Bool {
         guard let asked = callers[caller]?.asked else { return false }
         callers[caller]?.asked = nil
         callers[caller]?.bytes -= asked
         if callers[caller]?.bytes == 0 { callers[caller] = nil }
-        return asks(caller)
+        return mustPing(caller)
     }
 
-    private mutating func asks(_ caller: String) -> Bool {
+    private mutating func mustPing(_ caller: String) -> Bool {
         guard let unread = callers[caller], unread.asked == nil, unread.bytes > Self.askAbove else { return false }
         callers[caller]?.asked = unread.bytes
         return true

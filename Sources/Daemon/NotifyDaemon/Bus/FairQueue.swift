@@ -145,7 +145,7 @@ final class FairQueue<Call> {
         let caller = Caller(name, of: program(named: programOf(name)))
         callers[name] = caller
         caller.program.callers += 1
-        join(caller)
+        joinRound(caller)
         return caller
     }
 
@@ -157,7 +157,7 @@ final class FairQueue<Call> {
     }
 
     /// Puts a caller at the end of its program's round.
-    private func join(_ caller: Caller) {
+    private func joinRound(_ caller: Caller) {
         caller.program.round.append(caller)
         if caller.program.round.count == 1 { round.append(caller.program) }
     }
@@ -166,7 +166,7 @@ final class FairQueue<Call> {
     ///
     /// - Returns: whether it was there.
     @discardableResult
-    private func leave(_ caller: Caller) -> Bool {
+    private func leaveRound(_ caller: Caller) -> Bool {
         let program = caller.program
         guard let index = program.round.firstIndex(where: { $0 === caller }) else { return false }
         program.round.remove(at: index)
@@ -198,7 +198,7 @@ final class FairQueue<Call> {
         let old = caller.program
         let new = program(named: programOf(name))
         guard old !== new else { return }
-        let wasReady = leave(caller)
+        let wasReady = leaveRound(caller)
         new.callers += 1
         for entry in Array(caller.changes) + caller.readings {
             count(entry, -1, of: old)
@@ -210,7 +210,7 @@ final class FairQueue<Call> {
         if old.callers == 0, let deficit = deficits.removeValue(forKey: old.name) {
             deficits[new.name, default: 0] += deficit
         }
-        if wasReady { join(caller) }
+        if wasReady { joinRound(caller) }
     }
 
     /// A caller of the program has no queued calls any more.
@@ -225,7 +225,7 @@ final class FairQueue<Call> {
         count(caller.append(call, bytes: bytes + Self.overhead, kind: kind), 1, of: caller.program)
         if kind == .claim, caller.claims == 1 { claimants.append(caller) }
         if kind != .publish, let index = throttled.firstIndex(where: { $0 === caller }) {
-            join(throttled.remove(at: index))
+            joinRound(throttled.remove(at: index))
         }
     }
 
@@ -298,7 +298,7 @@ final class FairQueue<Call> {
     func unblock(_ name: String) {
         guard let caller = callers[name], caller.isBlocked else { return }
         caller.isBlocked = false
-        join(caller)
+        joinRound(caller)
     }
 
     /// Takes the next caller out of the round until `unthrottle`.
@@ -306,7 +306,7 @@ final class FairQueue<Call> {
 
     /// Puts all throttled callers back into the round.
     func unthrottle() {
-        for caller in throttled { join(caller) }
+        for caller in throttled { joinRound(caller) }
         throttled = []
     }
 
@@ -314,7 +314,7 @@ final class FairQueue<Call> {
     func dequeue() -> Call {
         let caller = popNext()
         let entry = caller.popFirst()
-        if settle(caller, without: entry) { join(caller) }
+        if updateCounts(of: caller, without: entry) { joinRound(caller) }
         return entry.call
     }
 
@@ -335,8 +335,8 @@ final class FairQueue<Call> {
             let hadOneClaim = caller.claims == 1 && entry.kind == .claim
             if !hadOneClaim { claimants.append(caller) }
             // A queue that becomes empty leaves the round.
-            if caller.count == 0 { leave(caller) }
-            _ = settle(caller, without: entry, isClaimant: !hadOneClaim)
+            if caller.count == 0 { leaveRound(caller) }
+            _ = updateCounts(of: caller, without: entry, isClaimant: !hadOneClaim)
             return (caller.name, entry.call)
         }
         return nil
@@ -345,7 +345,7 @@ final class FairQueue<Call> {
     /// Accounts for an entry that was removed from a caller's queue.
     ///
     /// - Returns: whether anything is left of the queue.
-    private func settle(_ caller: Caller, without entry: Entry, isClaimant: Bool? = nil) -> Bool {
+    private func updateCounts(of caller: Caller, without entry: Entry, isClaimant: Bool? = nil) -> Bool {
         count(entry, -1, of: caller.program)
         caller.bytes -= entry.bytes
         if entry.kind == .publish { caller.publishes -= 1 }

@@ -125,17 +125,18 @@ extension RouterInterface: BusPumpDelegate {
 
     /// A long reply has left. What asks whether it is read must leave after it.
     func noteReply(of bytes: Int, to caller: String) {
-        if unread.sent(bytes, to: caller) { ask(caller) }
+        if unread.sent(bytes, to: caller) { ping(caller) }
     }
 
-    /// Asks a caller whether it has read its replies. Any answer will do, also an error, and also that it has left.
-    private func ask(_ caller: String) {
+    /// Pings a caller, to learn whether it has read its replies. Any answer will do, also an error, and also that it
+    /// has left.
+    private func ping(_ caller: String) {
         let question = bus.methodCall(to: caller, path: "/", interface: "org.freedesktop.DBus.Peer", member: "Ping")
-        bus.call(question, timeout: nil) { [self] _ in answered(caller) }
+        bus.call(question, timeout: nil) { [self] _ in answeredPing(caller) }
     }
 
-    private func answered(_ caller: String) {
-        if unread.answered(caller) { ask(caller) }
+    private func answeredPing(_ caller: String) {
+        if unread.answeredPing(caller) { ping(caller) }
         guard !unread.mustWait(caller) else { return }
         queue.unblock(caller)
         bus.resume()

@@ -57,7 +57,7 @@ final class ForgetQueue: Job {
         return deleting.popFirst()
     }
 
-    func put(_ job: ForgetJob) {
+    func enqueue(_ job: ForgetJob) {
         if job.position == nil { deleted.append(job) } else { deleting.append(job) }
     }
 
@@ -88,7 +88,7 @@ final class ForgetQueue: Job {
             guard storage.canScrub else { return nil }
             if var job = takeNext() {
                 // If this fails, it is refused with the others.
-                defer { put(job) }
+                defer { enqueue(job) }
                 try deletePortion(of: &job, in: daemon)
             } else if try storage.scrub() {
                 // An event is deleted after its outcome is written.

@@ -62,13 +62,13 @@ final class ReadMarks: Job {
     /// Enqueues a mark, which begins at the end of this turn.
     func add(_ topic: TopicPrefix, upTo last: EventID, by claimant: String, as form: ClaimForm, owner: String) {
         let waiting = waiting.take()
-        put(
+        enqueue(
             MarkReadJob(
                 topic: topic, upTo: last, claimant: claimant, form: form, owner: owner, call: waiting?.call,
                 count: waiting?.count ?? 0, position: Journal.UnreadPosition(before: topic)))
     }
 
-    func put(_ mark: MarkReadJob) {
+    func enqueue(_ mark: MarkReadJob) {
         marks.append(mark)
         calls.add(mark.owner)
     }
@@ -100,7 +100,7 @@ final class ReadMarks: Job {
                 if try markBatch(&mark, &portion, in: daemon) {
                     if let call = mark.call { daemon.sendAfterCommit(.reply(.count(mark.count), to: call)) }
                 } else {
-                    put(mark)
+                    enqueue(mark)
                 }
             } catch {
                 if let call = mark.call { daemon.sendAfterCommit(.error(error, to: call)) }
@@ -114,7 +114,7 @@ final class ReadMarks: Job {
         for _ in 0..<marks.count {
             guard let mark = takeNext() else { return }
             guard let call = mark.call else {
-                put(mark)
+                enqueue(mark)
                 continue
             }
             daemon.sendAfterCommit(.error(.storageUnavailable(daemon.storage.degradation), to: call))

@@ -169,7 +169,7 @@ final class Recovery: Job {
 
     /// Filters events that are announced early because a call refers to them. An event that was announced and decided
     /// in this run may still be undecided on disk.
-    func take(_ events: [StoredEvent]) -> [StoredEvent] {
+    func takeOutOfTurn(_ events: [StoredEvent]) -> [StoredEvent] {
         let awaited = events.filter { isToCome($0.id) }
         outOfTurn.formUnion(awaited.map(\.id))
         return awaited

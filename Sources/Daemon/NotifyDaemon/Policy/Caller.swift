@@ -222,7 +222,7 @@ final class CallerDirectory {
     // MARK: Attribute out
 
     private func identify(_ name: String) {
-        ask("GetConnectionCredentials", about: name) { [self] answer in
+        queryBus("GetConnectionCredentials", about: name) { [self] answer in
             guard let credentials = try? Credentials(answer) else { return finish(name, .unknown) }
             guard requiredIdentity == .unit, let process = credentials.process,
                 let identity = ProcessIdentity(process: process)
@@ -234,14 +234,14 @@ final class CallerDirectory {
     /// Between the bus's reply and our look at the process, the process may have ended and its number been reused. If
     /// its connection is still on the bus, and the same process is seen again, the identity is right.
     private func verify(_ identity: ProcessIdentity, of process: Int32, _ name: String, _ credentials: Credentials) {
-        ask("GetConnectionUnixProcessID", about: name) { [self] answer in
+        queryBus("GetConnectionUnixProcessID", about: name) { [self] answer in
             let number: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
             let isSame = number == UInt32(process) && ProcessIdentity(process: process) == identity
             finish(name, Caller(credentials, isSame ? identity : nil, owner: getuid()))
         }
     }
 
-    private func ask(_ member: String, about name: String, _ answer: @escaping (borrowing BusMessage) -> Void) {
+    private func queryBus(_ member: String, about name: String, _ answer: @escaping (borrowing BusMessage) -> Void) {
         bus.call(bus.busCall(member, about: name), timeout: Self.timeout, answer)
     }
 

@@ -33,7 +33,7 @@ final class ProgramDirectory {
         if let result = known[name] { return result }
         if known.count >= Self.capacity { known = [:] }
         known[name] = .requested
-        ask(about: name)
+        requestProgram(of: name)
         return .requested
     }
 
@@ -55,7 +55,7 @@ final class ProgramDirectory {
     /// A connection has left the bus. Unique names are never reused.
     func disconnected(_ name: String) { known[name] = nil }
 
-    private func ask(about name: String) {
+    private func requestProgram(of name: String) {
         bus.call(bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout) { [self] answer in
             let process: UInt32? = answer.failure == nil ? try? answer.readNumber("u") : nil
             complete(name, process.flatMap { Int32(exactly: $0) }.flatMap(Self.program))
@@ -88,7 +88,7 @@ extension Daemon {
         case .named(let program): return program
         case .none: return nil
         case .requested:
-            unnamedClaims.note(id, by: claimant)
+            unnamedClaims.add(id, by: claimant)
             return nil
         }
     }
@@ -96,7 +96,7 @@ extension Daemon {
     /// The name of a connection's program is known, or cannot be found out.
     func programIdentified(_ program: String?, of claimant: String, hasLeft: Bool) {
         handle(.peer(claimant, .identified(as: program, hasLeft: hasLeft)))
-        let ids = unnamedClaims.take(claimant)
+        let ids = unnamedClaims.removeAll(of: claimant)
         guard let program, !ids.isEmpty else { return }
         for id in ids {
             storage.append(.named(claimant, program, id))
@@ -115,13 +115,13 @@ struct UnnamedClaims {
     private var count = 0
 
     /// Events above the limit get no name.
-    mutating func note(_ id: EventID, by claimant: String) {
+    mutating func add(_ id: EventID, by claimant: String) {
         guard count < Self.limit, events[claimant]?.last != id else { return }
         events[claimant, default: []].append(id)
         count += 1
     }
 
-    mutating func take(_ claimant: String) -> [EventID] {
+    mutating func removeAll(of claimant: String) -> [EventID] {
         let ids = events.removeValue(forKey: claimant) ?? []
         count -= ids.count
         return ids

@@ -38,7 +38,7 @@ final class DesktopQuiet {
     init(bus: BusConnection, loop: EventLoop) throws(SystemdError) {
         self.bus = bus
         self.loop = loop
-        timer = try loop.timer(.monotonic) { [self] in ask() }
+        timer = try loop.timer(.monotonic) { [self] in readState() }
     }
 
     /// A server has taken the name, or the last one has left (`nil`).
@@ -49,14 +49,14 @@ final class DesktopQuiet {
         settings = nil
         slots = []
         isOld = false
-        answered(false)
+        setState(false)
         guard let server else { return }
         waiting = []
         let call = bus.methodCall(
             to: server, path: "/org/freedesktop/Notifications", interface: Self.server, member: "GetServerInformation")
         send(call) { [self] answer in
             guard answer.failure == nil, let name = try? answer.readString(), let source = Source.all[name] else {
-                return answered(false)
+                return setState(false)
             }
             self.source = source
             watch(source)
@@ -70,7 +70,7 @@ final class DesktopQuiet {
 
     /// A banner is due: asks a server that reports no changes. Its answer comes before that to a later question.
     func bannerDue() {
-        if isOld { ask() }
+        if isOld { readState() }
     }
 
     // MARK: Watching
@@ -79,57 +79,57 @@ final class DesktopQuiet {
         let sender =
             source.name.map { ExpectedSender.owner(of: $0) { [self] in settings } }
             ?? .owner(of: Self.server) { [self] in server }
-        for rule in source.news { keep(try? bus.match(signal: rule, from: sender) { [self] _ in ask() }) }
-        guard let name = source.name else { return ask() }
-        keep(
+        for rule in source.news { retain(try? bus.match(signal: rule, from: sender) { [self] _ in readState() }) }
+        guard let name = source.name else { return readState() }
+        retain(
             try? bus.matchOwnerChanges("arg0='\(name)'") { [self] _, owner in
                 settings = owner
-                ask()
+                readState()
             })
         send(bus.busCall("GetNameOwner", about: name)) { [self] answer in
             settings = answer.failure == nil ? try? answer.readString() : nil
-            ask()
+            readState()
         }
     }
 
     /// Where there is no subscription, it is as it was at the beginning.
-    private func keep(_ slot: consuming BusSlot?) {
+    private func retain(_ slot: consuming BusSlot?) {
         if let slot { slots.append(slot) }
     }
 
     // MARK: Asking
 
-    private func ask() {
+    private func readState() {
         guard let source else { return }
         number += 1
         guard let question = isOld ? source.olderQuestion : source.question else { return run(source.program) }
-        guard let peer = source.name == nil ? server : settings else { return answered(false) }
+        guard let peer = source.name == nil ? server : settings else { return setState(false) }
         let call = bus.methodCall(to: peer, path: question.path, interface: question.interface, member: question.member)
         for argument in question.arguments { call.append(argument) }
         send(call) { [self] answer in
-            guard let failure = answer.failure else { return answered((try? answer.readDoNotDisturb()) ?? false) }
+            guard let failure = answer.failure else { return setState((try? answer.readDoNotDisturb()) ?? false) }
             // A server that hangs has not changed its mind.
-            if failure.isTimeout { return answered(isOn) }
-            guard source.olderQuestion != nil, !isOld else { return answered(false) }
+            if failure.isTimeout { return setState(isOn) }
+            guard source.olderQuestion != nil, !isOld else { return setState(false) }
             isOld = true
-            ask()
+            readState()
         }
     }
 
     /// A program that ends with 0 if it is on. Banners do not wait for it.
     private func run(_ program: [String]) {
-        answered(isOn)
+        setState(isOn)
         isChildLate = child != nil
         guard child == nil else { return }
         let asked = number
         child = try? ChildProcess.start(program, on: loop) { [self] end in
             child = nil
-            if isChildLate { return ask() }
-            if asked == number { answered(end == .exited(0)) }
+            if isChildLate { return readState() }
+            if asked == number { setState(end == .exited(0)) }
         }
     }
 
-    private func answered(_ isOn: Bool) {
+    private func setState(_ isOn: Bool) {
         if isOld, isOn { timer?.arm(at: Clock.monotonic() + Self.interval.microseconds) } else { timer?.disarm() }
         if isOn != self.isOn {
             self.isOn = isOn

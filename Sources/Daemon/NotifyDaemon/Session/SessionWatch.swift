@@ -81,21 +81,21 @@ final class SessionWatch {
         query += 1
         let number = query
         guard let owner else { return update(.watched, isKnown: false) }
-        ask(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [self] answer in
+        call(owner, Self.path, "\(Self.name).Manager", "ListSessions") { [self] answer in
             guard number == query else { return }
             guard let paths = try? Self.readSeatedSessions(answer), !paths.isEmpty else {
                 return update(.watched, isKnown: false)
             }
-            ask(owner, paths[...], number, .unwatched(idleSince: .min))
+            readSessions(owner, paths[...], number, .unwatched(idleSince: .min))
         }
     }
 
     /// Queries one session after the other, until one is neither locked nor idle.
     ///
     /// - Parameter others: what those say that have been asked.
-    private func ask(_ owner: String, _ paths: ArraySlice<String>, _ number: Int, _ others: SessionState) {
+    private func readSessions(_ owner: String, _ paths: ArraySlice<String>, _ number: Int, _ others: SessionState) {
         guard let path = paths.first else { return update(others, isKnown: true) }
-        ask(owner, path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
+        call(owner, path, "org.freedesktop.DBus.Properties", "GetAll", argument: "\(Self.name).Session") {
             [self] answer in
             guard number == query else { return }
             let state = (try? Self.readState(answer)) ?? .watched
@@ -103,7 +103,7 @@ final class SessionWatch {
                 return update(.watched, isKnown: true)
             }
             let latest: Int64? = if let since, let last { max(since, last) } else { nil }
-            ask(owner, paths.dropFirst(), number, .unwatched(idleSince: latest))
+            readSessions(owner, paths.dropFirst(), number, .unwatched(idleSince: latest))
         }
     }
 
@@ -116,7 +116,7 @@ final class SessionWatch {
         onChange(new)
     }
 
-    private func ask(
+    private func call(
         _ owner: String, _ path: String, _ interface: String, _ member: String, argument: String? = nil,
         _ answer: @escaping (borrowing BusMessage) -> Void
     ) {

@@ -21,11 +21,11 @@ extension Storage {
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (Journal) throws -> Result) throws(Refusal) -> Result {
         guard journal.isReadable else { throw unreadable }
-        defer { if let error = journal.indexFailure { say(error) } }
+        defer { if let error = journal.indexFailure { report(error) } }
         do {
             return try body(journal)
         } catch {
-            if let error = error as? JournalError, error == .damaged { say(error) }
+            if let error = error as? JournalError, error == .damaged { report(error) }
             throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
         }
     }

@@ -83,7 +83,7 @@ final class Storage {
             if let error = journal.indexFailure { throw error }
         } catch {
             if journal.indexFailure == nil { journal.stopWriting() }
-            say(error)
+            report(error)
         }
     }
 
@@ -95,7 +95,7 @@ final class Storage {
     var acceptsEvents: Bool { isWritable && journal.acceptsEvents }
     /// Why no event can be accepted.
     var refusal: Refusal {
-        if let error = journal.indexFailure { say(error) }
+        if let error = journal.indexFailure { report(error) }
         return .storageUnavailable(degradation)
     }
     /// Whether the records of this turn are enough for a transaction.
@@ -169,10 +169,10 @@ final class Storage {
             Failpoint.afterCommit.hit()
             for case .accepted in records { sinceExpiry += 1 }
         } catch {
-            say(error)
+            report(error)
             return keepInMemory(records)
         }
-        if let error = journal.indexFailure { say(error) }
+        if let error = journal.indexFailure { report(error) }
     }
 
     /// While the journal cannot be written, outcomes are kept in memory. Events are refused.
@@ -243,7 +243,7 @@ final class Storage {
             onDegradation()
         } catch {
             if journal.indexFailure == nil { journal.stopWriting() }
-            say(error)
+            report(error)
         }
     }
 
@@ -265,7 +265,7 @@ final class Storage {
         guard areAll || !kept.undecided.isEmpty else { return }
         let stored = Set(try journal.undecidedIDs())
         try rewrite((kept.undecided + kept.snoozed).filter { !stored.contains($0) }, as: event)
-        if areAll { try settle(stored.subtracting(kept.undecided), at: clock) }
+        if areAll { try expire(stored.subtracting(kept.undecided), at: clock) }
     }
 
     /// Rewrites events that the file has lost.
@@ -290,7 +290,7 @@ final class Storage {
 
     /// Decides events that are undecided only in the file, because it lost its end. The daemon has decided them, so no
     /// banner may appear for them again. Their outcomes are lost, and they count as read.
-    private func settle(_ undecided: Set<EventID>, at clock: WallClock) throws(JournalError) {
+    private func expire(_ undecided: Set<EventID>, at clock: WallClock) throws(JournalError) {
         let unwritten = pending.compactMap { if case .decided(let id, _) = $0 { id } else { nil } }
         var decision = StoredDecision(outcome: .expired, resolved: clock.wall)
         decision.isRead = true
@@ -320,7 +320,7 @@ final class Storage {
     func namesChanged() {
         guard journal.isReadable, !journal.isInPlace else { return }
         abandon()
-        say(.gone)
+        report(.gone)
     }
 
     private func abandon() {
@@ -335,7 +335,7 @@ final class Storage {
         rewritten = 0
     }
 
-    func say(_ error: JournalError) {
+    func report(_ error: JournalError) {
         isDiskFull = error == .diskFull
         let reason = disk.explanation(of: error)
         guard reason != self.reason else { return }
@@ -353,7 +353,7 @@ final class Storage {
             logger.record(.journalEntriesDamaged, ["directory": "\(disk.name)"])
         }
         do throws(JournalError) { return try journal.work() } catch {
-            say(error)
+            report(error)
             return nil
         }
     }
@@ -370,7 +370,7 @@ final class Storage {
             if try expireStep(at: clock) { return true }
             sinceExpiry = 0
         } catch {
-            say(error)
+            report(error)
         }
         return false
     }
@@ -409,7 +409,7 @@ final class Storage {
         do throws(JournalError) {
             return try body(journal)
         } catch {
-            say(error)
+            report(error)
             guard error == .diskFull else { throw .storageUnavailable(degradation) }
             throw .storageUnavailable(
                 "the disk is full, and a deletion needs room before it makes some: free 1 MiB for \(disk.name)")
@@ -424,7 +424,7 @@ final class Storage {
         do throws(JournalError) {
             return try journal.beginIntegrityCheck()
         } catch {
-            say(error)
+            report(error)
             return nil
         }
     }
@@ -434,7 +434,7 @@ final class Storage {
         do throws(JournalError) {
             try journal.endIntegrityCheck(result)
         } catch {
-            say(error)
+            report(error)
         }
     }
 

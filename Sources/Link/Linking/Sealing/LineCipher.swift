@@ -10,7 +10,7 @@ public struct LineCipher: Sendable {
     private let own: Device
     /// Of the envelopes.
     private var version: Int { signer == nil ? Envelope.linkVersion : Envelope.channelVersion }
-    /// The keys of devices that were heard, by the name of the key in the envelope.
+    /// The keys of devices from which messages came, by the name of the key in the envelope.
     private var messageKeys: [String: SymmetricKey] = [:]
     private static let maximumMessageKeys = 2048
 
@@ -167,7 +167,7 @@ public struct LineKey: Sendable, CustomStringConvertible {
     /// Eight hexadecimal digits by which messages say which key they are sealed with. They tell nothing of the key.
     public let id: String
     private let secret: SymmetricKey
-    /// Names of topics are asked for with every event.
+    /// Names of topics are needed for every event.
     private let topicKey: SymmetricKey
 
     /// `nil` if the bytes are not 32.
@@ -181,7 +181,7 @@ public struct LineKey: Sendable, CustomStringConvertible {
     /// Shows no key.
     public var description: String { "(key \(id))" }
 
-    /// The key of the messages that one device says: each has a nonce of its own, which must never occur twice with a
+    /// The key of the messages of one device: each has a nonce of its own, which must never occur twice with a
     /// key.
     func messageKey(of device: Device) -> SymmetricKey { Self.derive(secret, "message \(device)", count: 32) }
 
@@ -204,7 +204,7 @@ public struct LineKey: Sendable, CustomStringConvertible {
     }
 }
 
-/// The Ed25519 key with which a device signs what it says on channels. RFC 8032.
+/// The Ed25519 key with which a device signs its messages on channels. RFC 8032.
 public struct SigningKey: Sendable, CustomStringConvertible {
     private let key: Curve25519.Signing.PrivateKey
 

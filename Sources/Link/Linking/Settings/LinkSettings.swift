@@ -13,7 +13,7 @@ public struct LinkSettings: Equatable, Sendable {
         public var skip: [TopicPrefix]
         /// The first one seals, the others are accepted. Without a key the broker can read the line.
         public var keys: [Credential]
-        /// Whether other devices hear what the user is looking at.
+        /// Whether other devices learn what the user is looking at.
         public var tellsScreens: Bool
 
         public init(
@@ -30,7 +30,7 @@ public struct LinkSettings: Equatable, Sendable {
     public var server: Server
     /// The name at the broker, and of the private link: the devices with this name are linked.
     public var user: String
-    /// `nil`: the broker asks for none.
+    /// `nil`: the broker needs none.
     public var password: Credential?
     /// The name of this device, for people.
     public var name: String

@@ -24,7 +24,7 @@ public struct MapSettings: Equatable, Sendable {
 
     /// Maps in a file.
     static let maximumMaps = 64
-    /// What devices say to each other.
+    /// The topics of the link itself.
     private static let ownTopics = try! LevelPattern("notifyd/1/#")
 
     static func read(from root: inout TableReader) -> MapSettings {
