@@ -150,7 +150,8 @@ let package = Package(
         // Screens for programs that know nothing of notifyd. Programs that follow them hold screens with this, and the
         // extension of browsers talks to it.
         .target(
-            name: "ScreenHolding", dependencies: ["NotifyText", "Routing", "Systemd", "TOMLTables", "Watching"],
+            name: "ScreenHolding",
+            dependencies: ["NotifyText", "Routing", "Systemd", "TOMLTables", "UserFiles", "Watching"],
             path: "Sources/Desktop/ScreenHolding", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-browser",
@@ -184,7 +185,7 @@ let package = Package(
         .target(
             name: "Mapping",
             dependencies: ["NotifyText", .product(name: "Crypto", package: "swift-crypto")],
-            path: "Sources/Bridge/Mapping", swiftSettings: strict),
+            path: "Sources/Bridge/Mapping", resources: [.embedInCode("Ntfy/emoji.txt")], swiftSettings: strict),
         // A connection to a broker.
         .target(
             name: "Mosquitto", dependencies: ["CMosquitto", "NotifyClient", "Systemd", "UserFiles"],
@@ -205,8 +206,8 @@ let package = Package(
                 "Watching", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"], swiftSettings: strict,
-            linkerSettings: [compact]),
+            path: "Sources/Programs/notifyd-focus", exclude: ["gnome-shell"],
+            resources: [.embedInCode("kwin/notifyd-focus.js")], swiftSettings: strict, linkerSettings: [compact]),
         .executableTarget(
             name: "notifyd-unifiedpush",
             dependencies: [

@@ -89,11 +89,8 @@ public struct MapRules: Equatable, Sendable {
     package func collapse(of message: JSON) -> String? {
         guard let text = collapse.flatMap({ message.value(at: $0) })?.plainText, !text.isEmpty else { return nil }
         guard text.utf8.count > Self.maximumCollapse else { return text }
-        // FNV-1a of the whole text tells those with the same beginning apart.
-        var sum: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in text.utf8 { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        let digits = String(sum, radix: 16)
-        return text.beginning(ofBytes: Self.maximumCollapse - 17) + " " + digits
+        // The checksum of the whole text tells those with the same beginning apart.
+        return text.beginning(ofBytes: Self.maximumCollapse - 17) + " " + String(FNV1a.sum(of: text.utf8), radix: 16)
     }
 
     /// The urgency of the event; `nil` if the message has none.

@@ -134,6 +134,15 @@ public struct MessageTemplate: Equatable, Sendable {
         return String(decoding: renderer.result, as: UTF8.self)
     }
 
+    /// The same for a text that has another one to stand for it.
+    ///
+    /// - Parameter usual: the text where the object has nothing of what the template names, so that only its own
+    ///   punctuation would be left.
+    package func render(_ values: JSON, or usual: String) throws(MapError) -> String {
+        let text = try render(values)
+        return text.saysNothing && !names.isEmpty ? usual : text
+    }
+
     /// For a text that tells messages apart: what is left of it where a value is missing would be the same for many.
     ///
     /// - Returns: the text; `nil` if a name in it, outside of the sections that are left out, has no value or an empty
@@ -153,10 +162,6 @@ public struct MessageTemplate: Equatable, Sendable {
         var lacksValue = false
         /// Sections in sections of long lists take time, too, where they render nothing.
         var steps = 0
-
-        init(stack: [JSON]) {
-            self.stack = stack
-        }
 
         mutating func render(_ parts: [Part]) throws(MapError) {
             for part in parts {
@@ -198,12 +203,7 @@ public struct MessageTemplate: Equatable, Sendable {
         /// The first part of a name is looked up from the inside.
         private func value(of name: [String]) -> JSON? {
             guard let first = name.first else { return stack.last }
-            guard var value = stack.reversed().lazy.compactMap({ $0[first] }).first else { return nil }
-            for part in name.dropFirst() {
-                guard let member = value[part] else { return nil }
-                value = member
-            }
-            return value
+            return stack.reversed().lazy.compactMap { $0[first] }.first?.value(at: Array(name.dropFirst()))
         }
     }
 }
@@ -235,6 +235,7 @@ extension String {
     package var saysNothing: Bool {
         unicodeScalars.allSatisfy { scalar in
             switch scalar.properties.generalCategory {
+            case _ where scalar.isForInternalUse: true
             case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control, .format, .connectorPunctuation,
                 .dashPunctuation, .openPunctuation, .closePunctuation, .initialPunctuation, .finalPunctuation,
                 .otherPunctuation, .nonspacingMark, .enclosingMark, .spacingMark:

@@ -25,7 +25,7 @@ public struct OutboundMap: Equatable, Sendable {
     }
 
     /// An event, as far as others hear of it.
-    public struct Event: Equatable, Sendable {
+    public struct Event: Sendable {
         public var topic: Topic
         public var title: String
         public var body: String
@@ -54,15 +54,11 @@ public struct OutboundMap: Equatable, Sendable {
             self.fields = fields
         }
 
-        public static func == (left: Event, right: Event) -> Bool { left.json == right.json && left.via == right.via }
-
         private var members: [JSON.Member] {
-            var members: [JSON.Member] = [
-                ("topic", .string(topic.description)), ("title", .string(title)), ("body", .string(body)),
-                ("published", .integer(published)),
-            ]
-            if let urgency { members.append(("urgency", .string(Self.urgencies[Int(min(urgency, 2))]))) }
-            return members + [("source", .string(source)), ("event-id", .string(eventID))]
+            JSON.present([
+                "topic": topic.description, "title": title, "body": body, "published": published,
+                "urgency": urgency.map { Self.urgencies[Int(min($0, 2))] }, "source": source, "event-id": eventID,
+            ])
         }
 
         private static let urgencies = ["low", "normal", "critical"]

@@ -106,10 +106,11 @@ public final class BridgeServices: Sendable {
     /// Returns memory to the system after a flood of messages.
     package let memory: MemoryRelease
     private let object: BridgeObject
+    private let onLoss: @Sendable (_ reason: String) -> Void
 
     init(
         daemon: DaemonLink, store: BridgeStore, status: BridgeStatus, logger: Logger, address: String,
-        object: BridgeObject
+        object: BridgeObject, onLoss: @escaping @Sendable (_ reason: String) -> Void
     ) {
         self.daemon = daemon
         self.store = store
@@ -119,6 +120,7 @@ public final class BridgeServices: Sendable {
         self.address = address
         memory = MemoryRelease(daemon.connection.loop)
         self.object = object
+        self.onLoss = onLoss
     }
 
     /// The connection to the bus, with which a bridge inside this package may do everything.
@@ -127,6 +129,21 @@ public final class BridgeServices: Sendable {
     /// Where notices and answers of notifyd are delivered. A bridge that does everything else there too is awake only
     /// when there is something to do.
     package var loop: WorkLoop { connection.loop }
+
+    /// Opens another connection to the bus. When it is lost, the bridge ends: started again, it has all of them again.
+    package func connect(
+        onSignal: @escaping @Sendable (Message) -> Void
+    ) async throws(NotifyError) -> Connection {
+        try await Connection.open(
+            address, on: loop, maximumMessage: DaemonLink.maximumMessage, onSignal: onSignal,
+            onClose: { [onLoss] in onLoss(DaemonLink.lossReason) },
+            onCut: { [onLoss] in onLoss(DaemonLink.cutReason) })
+    }
+
+    /// Waits until something is done, for at most two seconds, also in a task that is cancelled.
+    package func wait(isolation: isolated (any Actor)? = #isolation, while isBusy: () -> Bool) async {
+        await loop.wait(while: isBusy)
+    }
 
     /// Exports methods. An interface that is exported again replaces the one before.
     public func export(_ interface: BridgeInterface) { object.export(interface) }

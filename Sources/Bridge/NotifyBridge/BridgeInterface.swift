@@ -131,12 +131,7 @@ struct BridgeObject: Sendable {
     }
 
     /// Waits until the calls that are being handled are answered, for at most two seconds.
-    func finishCalls() async {
-        let deadline = ContinuousClock.now + .seconds(2)
-        while running.withLock({ $0 > 0 }), ContinuousClock.now < deadline {
-            await connection.loop.sleep(for: .milliseconds(5))
-        }
-    }
+    func finishCalls() async { await connection.loop.wait { running.withLock { $0 > 0 } } }
 
     // MARK: Properties
 

@@ -108,14 +108,14 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             logger.error("No session bus is known; set DBUS_SESSION_BUS_ADDRESS, or give --address")
             return ExitStatus.busLost
         }
+        let onLoss: @Sendable (String) -> Void = { [logger, supervisor] reason in
+            logger.error("\(reason)")
+            supervisor.end(ExitStatus.busLost)
+        }
         let daemon: DaemonLink
         do throws(NotifyError) {
-            daemon = try await DaemonLink.open(address, on: loop) { [logger, supervisor] reason in
-                logger.error("\(reason)")
-                supervisor.end(ExitStatus.busLost)
-            } onRefusal: { [status] reason in
-                status.setRefusal(reason)
-            }
+            daemon = try await DaemonLink.open(
+                address, on: loop, onLoss: onLoss, onRefusal: { [status] in status.setRefusal($0) })
         } catch {
             logger.error(
                 "The bus cannot be reached; start a session bus, or name another with --address",
@@ -153,7 +153,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         object.export(BridgeMethods(store: store, status: status, name: Program.name).interface)
         let services = BridgeServices(
-            daemon: daemon, store: store, status: status, logger: logger, address: address, object: object)
+            daemon: daemon, store: store, status: status, logger: logger, address: address, object: object,
+            onLoss: onLoss)
         logger.info(
             "The bridge has started", metadata: ["version": "\(projectVersion)", "configuration": "\(file.path)"])
         daemon.startDaemon()
@@ -323,17 +324,17 @@ final class ServiceNotifier: Sendable {
     }
 
     /// The start or a reload is done.
-    func ready(_ status: String) { put(.ready, "READY=1\n\(ServiceManager.assignment(ofStatus: status))") }
+    func ready(_ status: String) { send(.ready, "READY=1\n\(ServiceManager.assignment(ofStatus: status))") }
 
-    func reloading() { put(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonic())") }
+    func reloading() { send(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonic())") }
 
-    func stopping() { put(.stopping, "STOPPING=1") }
+    func stopping() { send(.stopping, "STOPPING=1") }
 
-    func status(_ text: String) { put(.status, ServiceManager.assignment(ofStatus: text)) }
+    func status(_ text: String) { send(.status, ServiceManager.assignment(ofStatus: text)) }
 
-    func pingWatchdog() { put(.watchdog, "WATCHDOG=1") }
+    func pingWatchdog() { send(.watchdog, "WATCHDOG=1") }
 
-    private func put(_ kind: StatementQueue.Kind, _ text: String) {
+    private func send(_ kind: StatementQueue.Kind, _ text: String) {
         locked.withLock { state in
             guard state.socket != nil else { return }
             state.queue.put(kind, text)

@@ -135,9 +135,7 @@ public final class BridgeStatus: Sendable {
 
     /// How long a message takes to the other side and back.
     public func setRoundTrip(_ time: Duration) {
-        let (seconds, attoseconds) = time.components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
-        change("RoundTrip") { Self.update(&$0.roundTrip, microseconds) }
+        change("RoundTrip") { Self.update(&$0.roundTrip, time.microseconds) }
     }
 
     /// The other devices.
@@ -150,6 +148,15 @@ public final class BridgeStatus: Sendable {
     ///   - problem: `nil` if nothing is wrong.
     public func setProblem(_ subject: String, _ problem: Problem?) {
         change("Problems") { Self.update(&$0.problems[subject], problem) }
+    }
+
+    /// Tells what is wrong although the bridge works, or that it is not any more.
+    ///
+    /// - Parameters:
+    ///   - reason: of the problem; `nil` if nothing is wrong.
+    ///   - advice: what would be right.
+    package func setProblem(_ subject: String, _ reason: String?, _ advice: String) {
+        setProblem(subject, reason.map { Problem($0, advice) })
     }
 
     /// Forgets the problems about everything else.
@@ -275,81 +282,64 @@ public final class BridgeStatus: Sendable {
     }
 }
 
-/// What the program itself tells for every bridge, beside what a bridge tells.
+/// What the program itself reports for every bridge, beside what a bridge reports.
 extension BridgeStatus {
-    /// The configuration that was read last cannot be used.
-    private static let configurationSubject = "configuration"
-    /// The disk takes nothing.
-    private static let diskSubject = "disk"
-    /// Dead letters are not kept.
-    private static let letterSubject = "letters"
-    /// notifyd takes nothing.
-    private static let daemonSubject = "notifyd"
-    /// The state was damaged at the start.
-    private static let stateSubject = "state"
-
-    /// Forgets what a bridge with other settings has told; what the program itself has told stays.
-    func clearProblems() {
-        keepProblems(
-            [
-                Self.configurationSubject, Self.daemonSubject, Self.diskSubject, Self.letterSubject, Self.stateSubject,
-            ])
+    /// What these problems are about.
+    private enum Subject: String, CaseIterable {
+        /// The configuration that was read last cannot be used.
+        case configuration
+        /// The disk takes nothing.
+        case disk
+        /// Dead letters are not kept.
+        case letters
+        /// notifyd takes nothing.
+        case notifyd
+        /// The state was damaged at the start.
+        case state
     }
 
-    /// Tells that notifyd takes no events for now, until it does.
+    private func setProblem(_ subject: Subject, _ reason: String?, _ advice: String) {
+        setProblem(subject.rawValue, reason, advice)
+    }
+
+    /// Forgets what a bridge with other settings has reported; what the program itself has reported stays.
+    func clearProblems() { keepProblems(Set(Subject.allCases.map(\.rawValue))) }
+
+    /// Reports that notifyd takes no events for now, until it does.
     func setRefusal(_ reason: String?) {
         setProblem(
-            Self.daemonSubject,
-            reason.map {
-                Problem(
-                    "notifyd takes no events for now: \($0)",
-                    "They wait, and are tried again by themselves. “notifyctl doctor” says more of notifyd.")
-            })
+            .notifyd, reason.map { "notifyd takes no events for now: \($0)" },
+            "They wait, and are tried again by themselves. “notifyctl doctor” says more of notifyd.")
     }
 
-    /// Tells until the next start that the state was damaged, and begins again.
+    /// Reports until the next start that the state was damaged, and begins again.
     func setBegunAnew(_ file: String, of name: String) {
         setProblem(
-            Self.stateSubject,
-            Problem(
-                "the state was damaged when it was opened: it is set aside as \(file), and what it knew is gone",
-                "Stop the bridge and put a copy back as state.db, or begin again: "
-                    + "notifyd-\(name)(8) says what was in it."
-            ))
+            .state,
+            "the state was damaged when it was opened: it is set aside as \(file), and what it knew is gone",
+            "Stop the bridge and put a copy back as state.db, or begin again: notifyd-\(name)(8) says what was in it.")
     }
 
-    /// Tells that a changed configuration is not in force, until it is.
+    /// Reports that a changed configuration is not in force, until it is.
     func setConfiguration(_ error: ConfigurationError?, of name: String) {
         setProblem(
-            Self.configurationSubject,
-            error.map {
-                Problem(
-                    "the configuration has changed and is bad, so that the one before is in force: \($0.summary)",
-                    "Correct it, then: notifyd-\(name) --check-config && systemctl --user reload notifyd-\(name)")
-            })
+            .configuration,
+            error.map { "the configuration has changed and is bad, so that the one before is in force: \($0.summary)" },
+            "Correct it, then: notifyd-\(name) --check-config && systemctl --user reload notifyd-\(name)")
     }
 
-    /// Tells that dead letters are not kept, until they are.
+    /// Reports that dead letters are not kept, until they are.
     func setLetters(_ reason: String?) {
         setProblem(
-            Self.letterSubject,
-            reason.map {
-                Problem(
-                    $0,
-                    "Make room on that disk. What waits is kept then; of what was given up, the log "
-                        + "says why it came to nothing."
-                )
-            })
+            .letters, reason,
+            "Make room on that disk. What waits is kept then; of what was given up, the log says why it came to nothing."
+        )
     }
 
-    /// Tells that the state is not written, until it is.
+    /// Reports that the state is not written, until it is.
     func setDisk(_ error: StoreError?, _ folder: String) {
         setProblem(
-            Self.diskSubject,
-            error.map {
-                Problem(
-                    "its state cannot be written to \(folder): \($0)",
-                    "Make room on that disk. What it knows is written when there is some.")
-            })
+            .disk, error.map { "its state cannot be written to \(folder): \($0)" },
+            "Make room on that disk. What it knows is written when there is some.")
     }
 }

@@ -169,9 +169,11 @@ public final class BridgeStore: Sendable {
     }
 
     /// Writes changes, all or none. When it returns, they are on the disk.
-    public func write(_ changes: [RecordChange]) async throws(StoreError) {
+    public func write(_ changes: [RecordChange]) async throws(StoreError) { try await write(changes, keeping: []) }
+
+    private func write(_ changes: [RecordChange], keeping letters: [DeadLetter]) async throws(StoreError) {
         let error = await withCheckedContinuation { continuation in
-            write(changes) { continuation.resume(returning: $0) }
+            write(changes, keeping: letters) { continuation.resume(returning: $0) }
         }
         if let error { throw error }
     }
@@ -192,21 +194,11 @@ public final class BridgeStore: Sendable {
     ///   - letter: what cannot be delivered.
     ///   - completion: runs on the thread of the store when it is on the disk, or cannot be written.
     public func keep(_ letter: DeadLetter, _ completion: @escaping @Sendable (StoreError?) -> Void) {
-        let now = clock()
-        submit(completion) { [limits] database throws(StoreError) in
-            try LetterTable.insert(letter, at: now, database)
-            try LetterTable.enforce(limits, at: now, database)
-        }
-        refreshSoon()
+        write([], keeping: [letter], completion)
     }
 
     /// Keeps what can never be delivered. When it returns, it is on the disk.
-    public func keep(_ letter: DeadLetter) async throws(StoreError) {
-        let error = await withCheckedContinuation { continuation in
-            keep(letter) { continuation.resume(returning: $0) }
-        }
-        if let error { throw error }
-    }
+    public func keep(_ letter: DeadLetter) async throws(StoreError) { try await write([], keeping: [letter]) }
 
     /// The dead letters, the oldest first.
     public func letters() async throws(StoreError) -> [KeptLetter] {
@@ -298,13 +290,9 @@ public final class BridgeStore: Sendable {
         return try result.get()
     }
 
-    /// FNV-1a of a key and its value, by which a damaged record is told.
+    /// The checksum of a key and its value, by which a damaged record is told.
     private static func checksum(_ key: String, _ value: [UInt8]) -> Int64 {
-        var sum: UInt64 = 0xCBF2_9CE4_8422_2325
-        for byte in key.utf8 { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        sum = (sum ^ 0xFF) &* 0x100_0000_01B3
-        for byte in value { sum = (sum ^ UInt64(byte)) &* 0x100_0000_01B3 }
-        return Int64(bitPattern: sum)
+        Int64(bitPattern: FNV1a.sum(of: Array(key.utf8) + [0xFF] + value))
     }
 }
 

@@ -29,7 +29,7 @@ public struct ChangeFollower: AsyncSequence, Sendable {
         private var cursor: UInt64
         private var backoff: Backoff
         private let observation: DaemonObservation
-        private let alarm: AlarmClock
+        private let wakeups: Wakeups
         private var wakes: AsyncStream<Void>.Iterator
 
         fileprivate init(_ follower: ChangeFollower) {
@@ -37,10 +37,9 @@ public struct ChangeFollower: AsyncSequence, Sendable {
             limit = follower.limit
             cursor = follower.cursor
             backoff = follower.backoff
-            let (stream, continuation) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-            wakes = stream.makeAsyncIterator()
-            alarm = AlarmClock(follower.daemon.connection.loop) { continuation.yield() }
-            observation = follower.daemon.observe { if case .appeared = $0 { continuation.yield() } }
+            wakeups = Wakeups(follower.daemon.connection.loop)
+            wakes = wakeups.makeAsyncIterator()
+            observation = follower.daemon.observe { [wakeups] in if case .appeared = $0 { wakeups.wake() } }
         }
 
         /// The next page; `nil` when the task is cancelled.
@@ -52,13 +51,13 @@ public struct ChangeFollower: AsyncSequence, Sendable {
                 case .done:
                     guard let rows = answer.changes?.rows, let last = rows.last else {
                         // Another program has notifyd's name, for now.
-                        alarm.ring(after: backoff.next())
+                        wakeups.wake(after: backoff.next())
                         break
                     }
                     backoff.reset()
                     cursor = last.number
                     return rows
-                case .refusedForNow: alarm.ring(after: backoff.next())
+                case .refusedForNow: wakeups.wake(after: backoff.next())
                 case .refused(let error): throw error
                 }
                 guard await wakes.next(isolation: actor) != nil else { return nil }
@@ -82,26 +81,49 @@ extension DaemonLink {
     }
 }
 
-/// Calls an action after a while, unless it is set again before.
-private final class AlarmClock: Sendable {
+/// Wakes the one task that iterates over it: at once, or after a while. What happens while it is awake wakes it once
+/// more.
+package final class Wakeups: AsyncSequence, Sendable {
     private let loop: WorkLoop
-    private let action: @Sendable () -> Void
-    private let waiting = Locked<WorkTimer?>(nil)
+    private let stream: AsyncStream<Void>
+    private let continuation: AsyncStream<Void>.Continuation
+    private let alarm = Locked<WorkTimer?>(nil)
 
-    init(_ loop: WorkLoop, _ action: @escaping @Sendable () -> Void) {
+    package init(_ loop: WorkLoop) {
         self.loop = loop
-        self.action = action
+        (stream, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
-    deinit { waiting.withLock { $0 }?.cancel() }
+    deinit { setAlarm(nil) }
 
-    func ring(after time: Duration) {
-        let timer = loop.perform(after: time, action)
-        let before = waiting.withLock { waiting in
-            defer { waiting = timer }
-            return waiting
+    package func wake() { continuation.yield() }
+
+    /// Wakes the task after a while, unless this is called again before.
+    package func wake(after pause: Duration) {
+        setAlarm(loop.perform(after: pause) { [continuation] in continuation.yield() })
+    }
+
+    package func cancelAlarm() { setAlarm(nil) }
+
+    private func setAlarm(_ timer: WorkTimer?) {
+        let before = alarm.withLock { alarm in
+            defer { alarm = timer }
+            return alarm
         }
         before?.cancel()
+    }
+
+    package func makeAsyncIterator() -> AsyncStream<Void>.Iterator { stream.makeAsyncIterator() }
+}
+
+extension WorkLoop {
+    /// Waits until something is done, for at most two seconds, also in a task that is cancelled.
+    func wait(isolation: isolated (any Actor)? = #isolation, while isBusy: () -> Bool) async {
+        let deadline = ContinuousClock.now + .seconds(2)
+        while isBusy(), ContinuousClock.now < deadline {
+            // A task that is cancelled would not sleep.
+            await task { [self] in await sleep(for: .milliseconds(5)) }.value
+        }
     }
 }
 

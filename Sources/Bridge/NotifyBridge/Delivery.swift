@@ -61,20 +61,16 @@ extension DeadLetter {
 /// Messages that notifyd refuses for now. They are tried again one by one, the oldest first, after a pause that grows
 /// with each refusal, and as soon as notifyd appears.
 package final class RetryQueue<Item: Sendable>: Sendable {
-    private let loop: WorkLoop
     private let longestPause: Duration
     private let items = Locked<[(number: UInt64, item: Item)]>([])
-    private let wakeups: AsyncStream<Void>
-    private let wakeup: AsyncStream<Void>.Continuation
+    private let wakeups: Wakeups
     private let observation: DaemonObservation
 
     /// - Parameter longestPause: between two attempts.
     package init(_ daemon: DaemonLink, upTo longestPause: Duration) {
         self.longestPause = longestPause
-        loop = daemon.connection.loop
-        let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        (self.wakeups, self.wakeup) = (wakeups, wakeup)
-        observation = daemon.observe { if case .appeared = $0 { wakeup.yield() } }
+        wakeups = Wakeups(daemon.connection.loop)
+        observation = daemon.observe { [wakeups] in if case .appeared = $0 { wakeups.wake() } }
     }
 
     package var count: Int { items.withLock { $0.count } }
@@ -93,7 +89,7 @@ package final class RetryQueue<Item: Sendable>: Sendable {
             return items.count == 1
         }
         // What others wait for is tried again in its time.
-        if isOnly { wakeup.yield() }
+        if isOnly { wakeups.wake() }
     }
 
     /// Removes a message that is dealt with.
@@ -104,20 +100,19 @@ package final class RetryQueue<Item: Sendable>: Sendable {
     /// - Parameter deliver: removes the message when it is dealt with; otherwise it is tried again.
     package func run(_ deliver: @Sendable (Item, _ number: UInt64) async -> Void) async {
         var backoff = Backoff(upTo: longestPause)
-        var alarm: WorkTimer?
         for await _ in wakeups {
-            alarm?.cancel()
+            wakeups.cancelAlarm()
             while let (number, item) = items.withLock({ $0.first }), !Task.isCancelled {
                 await deliver(item, number)
                 guard items.withLock({ $0.first?.number == number }) else {
                     backoff.reset()
                     continue
                 }
-                alarm = loop.perform(after: backoff.next() + .milliseconds(100)) { [wakeup] in wakeup.yield() }
+                wakeups.wake(after: backoff.next() + .milliseconds(100))
                 break
             }
         }
-        alarm?.cancel()
+        wakeups.cancelAlarm()
     }
 }
 

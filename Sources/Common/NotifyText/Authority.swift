@@ -53,7 +53,7 @@ package struct Authority: Hashable, Sendable {
         }
         // Names of network interfaces keep their case.
         let end = bytes.firstIndex(of: UInt8(ascii: "%")) ?? bytes.endIndex
-        for index in 0..<end where (0x41...0x5A).contains(bytes[index]) { bytes[index] |= 0x20 }
+        for index in 0..<end { bytes[index] = bytes[index].lowercased }
         host = String(decoding: bytes, as: UTF8.self)
         self.port = port
     }
@@ -86,10 +86,7 @@ package struct Authority: Hashable, Sendable {
         if labels.count > 1, labels.last?.isEmpty == true { labels.removeLast() }
         let areRight = labels.allSatisfy { label in
             (1...maximumLabel).contains(label.count)
-                && label.allSatisfy { byte in
-                    byte.isDigit || byte.isLetter || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-                        || byte >= 0x80 && hosts.contains(.international)
-                }
+                && label.allSatisfy { $0.isNameCharacter || $0 >= 0x80 && hosts.contains(.international) }
         }
         guard bytes.count <= maximumHost, areRight else { return false }
         // With a character that cannot be seen or turns the text around, it is another name than the one that is read.
@@ -112,7 +109,7 @@ package struct Authority: Hashable, Sendable {
         if hosts.contains(.zones), let percent = bytes.firstIndex(of: UInt8(ascii: "%")) {
             let zone = bytes[(percent + 1)...]
             guard (1...maximumZone).contains(zone.count),
-                zone.allSatisfy({ $0.isDigit || $0.isLetter || "-_.".utf8.contains($0) })
+                zone.allSatisfy({ $0.isNameCharacter || $0 == UInt8(ascii: ".") })
             else { return false }
             address = bytes[..<percent]
         }
@@ -135,13 +132,7 @@ package struct Authority: Hashable, Sendable {
             parts.removeLast()
             count = 2
         }
-        let areRight = parts.allSatisfy { (1...4).contains($0.count) && $0.allSatisfy(\.isHexDigit) }
+        let areRight = parts.allSatisfy { (1...4).contains($0.count) && $0.allSatisfy { $0.hexadecimalDigit != nil } }
         return areRight ? count + parts.count : nil
     }
-}
-
-extension UInt8 {
-    fileprivate var isDigit: Bool { (0x30...0x39).contains(self) }
-    fileprivate var isLetter: Bool { (0x41...0x5A).contains(self) || (0x61...0x7A).contains(self) }
-    fileprivate var isHexDigit: Bool { isDigit || (0x41...0x46).contains(self) || (0x61...0x66).contains(self) }
 }

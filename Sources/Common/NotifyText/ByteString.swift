@@ -164,6 +164,13 @@ package enum Base64 {
     }
 }
 
+/// The checksum [FNV-1a](http://www.isthe.com/chongo/tech/comp/fnv/) of 64 bits.
+package enum FNV1a {
+    package static func sum(of bytes: some Sequence<UInt8>) -> UInt64 {
+        bytes.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+    }
+}
+
 /// Finds bytes that are not UTF-8. `String(cString:)` and `String(decoding:as:)` silently replace them with U+FFFD.
 package enum Encoding {
     /// The offset of the first invalid byte; `nil` if there is none.
@@ -186,14 +193,26 @@ package enum Encoding {
 extension StringProtocol {
     /// Whether it can be the name of a capture such as `{id}`: letters, digits and _, and no digit first.
     package var isCaptureName: Bool {
-        guard let first = utf8.first, !(UInt8(ascii: "0")...UInt8(ascii: "9")).contains(first) else { return false }
-        return unicodeScalars.allSatisfy {
-            ("a"..."z").contains($0) || ("A"..."Z").contains($0) || ("0"..."9").contains($0) || $0 == "_"
-        }
+        guard let first = utf8.first, !first.isDigit else { return false }
+        return utf8.allSatisfy { $0.isNameCharacter && $0 != UInt8(ascii: "-") }
     }
 }
 
 extension UInt8 {
+    /// Whether it is a digit of ASCII.
+    package var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// Whether it is a letter of ASCII.
+    package var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(lowercased) }
+
+    /// Whether it is a letter or a digit of ASCII, `-` or `_`.
+    package var isNameCharacter: Bool {
+        isLetter || isDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: "_")
+    }
+
+    /// The small letter of a capital one of ASCII.
+    package var lowercased: UInt8 { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(self) ? self | 0x20 : self }
+
     /// The value of a hexadecimal digit; `nil` for other characters.
     package var hexadecimalDigit: UInt8? {
         switch self {

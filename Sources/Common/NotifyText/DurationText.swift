@@ -24,8 +24,7 @@ extension Duration {
 
     /// The duration in the largest unit without a fraction, as `init(text:)` reads it.
     public var text: String {
-        let (seconds, attoseconds) = components
-        let microseconds = seconds * 1_000_000 + attoseconds / 1_000_000_000_000
+        let microseconds = microseconds
         let units: [(Int64, String)] = [
             (24 * 3_600_000_000, "d"), (3_600_000_000, "h"), (60_000_000, "m"), (1_000_000, "s"), (1000, "ms"),
         ]

@@ -7,9 +7,6 @@ import Synchronization
 /// Standard input, output and error of a command-line program. All output uses these functions, so that lost output is
 /// always an error.
 package enum StandardStreams {
-    /// `EX_IOERR` of sysexits.h: standard output could not be written.
-    package static let outputFailed: CInt = 74
-
     /// Call this before opening a file or a socket.
     ///
     /// If a standard descriptor is closed, the next file or socket gets its number, and output would go there, perhaps
@@ -136,7 +133,7 @@ package enum StandardStreams {
             raise(SIGPIPE)
         }
         complain("standard output cannot be written: \(String(cString: strerror(error))).")
-        exit(outputFailed)
+        exit(ExitStatus.outputFailed)
     }
 
     /// - Returns: the error number, if not all was written or dropped.
@@ -176,7 +173,7 @@ extension ParsableCommand {
             StandardStreams.complain(
                 "argument \(index + 1) is not UTF-8 text: byte \(fault + 1) is 0x\(byte), in "
                     + "“\(String(decoding: argument, as: UTF8.self).visible())”.")
-            StandardStreams.end(65)
+            StandardStreams.end(ExitStatus.badData)
         }
     }
 }

@@ -1,3 +1,5 @@
+import NotifyText
+
 // Strings: "basic" and 'literal' ones, on one line or, between three quotes, on several.
 extension TOMLParser {
     mutating func readString() throws(Mistake) -> String {
@@ -69,7 +71,7 @@ extension TOMLParser {
 
     private mutating func readScalar(digits: Int, into text: inout [UInt8], from start: Int) throws(Mistake) {
         let end = index + digits
-        guard end <= bytes.count, bytes[index..<end].allSatisfy({ Self.isHexadecimal($0) }),
+        guard end <= bytes.count, bytes[index..<end].allSatisfy({ $0.hexadecimalDigit != nil }),
             let number = UInt32(String(decoding: bytes[index..<end], as: UTF8.self), radix: 16),
             let scalar = Unicode.Scalar(number)
         else {
@@ -78,10 +80,6 @@ extension TOMLParser {
         }
         text.append(contentsOf: Character(scalar).utf8)
         index = end
-    }
-
-    private static func isHexadecimal(_ byte: UInt8) -> Bool {
-        (0x30...0x39).contains(byte) || (0x41...0x46).contains(byte) || (0x61...0x66).contains(byte)
     }
 
     /// A backslash at the end of a line: the string contains neither it, nor the line end, nor the blanks that follow.

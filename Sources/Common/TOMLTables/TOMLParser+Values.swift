@@ -1,3 +1,5 @@
+import NotifyText
+
 // Values, lists and inline tables.
 extension TOMLParser {
     mutating func readValue() throws(Mistake) -> TOMLNode {
@@ -79,11 +81,11 @@ extension TOMLParser {
 
     private mutating func readWord() throws(Mistake) -> TOMLNode.Value {
         let start = index
-        while let byte = peek(), Self.isBare(byte) || [0x2B, 0x2E, 0x3A].contains(byte) { index += 1 }
+        while let byte = peek(), byte.isNameCharacter || [0x2B, 0x2E, 0x3A].contains(byte) { index += 1 }
         // A blank may separate date and time.
-        if index - start == 10, peek() == 0x20, let digit = peek(1), (0x30...0x39).contains(digit), peek(3) == 0x3A {
+        if index - start == 10, peek() == 0x20, let digit = peek(1), digit.isDigit, peek(3) == 0x3A {
             index += 1
-            while let byte = peek(), Self.isBare(byte) || [0x2B, 0x2E, 0x3A].contains(byte) { index += 1 }
+            while let byte = peek(), byte.isNameCharacter || [0x2B, 0x2E, 0x3A].contains(byte) { index += 1 }
         }
         let word = String(decoding: bytes[start..<index], as: UTF8.self)
         switch word {
@@ -93,7 +95,7 @@ extension TOMLParser {
         }
         if let value = Self.number(word) { return value }
         index = start
-        if !word.isEmpty, word.utf8.allSatisfy({ (0x30...0x39).contains($0) || [0x2B, 0x2D].contains($0) }) {
+        if !word.isEmpty, word.utf8.allSatisfy({ $0.isDigit || [0x2B, 0x2D].contains($0) }) {
             throw Mistake(offset: start, reason: "this is not a whole number that fits into 64 bits")
         }
         throw Mistake(
@@ -108,21 +110,19 @@ extension TOMLParser {
         let sign = word.first == "-" || word.first == "+" ? 1 : 0
         let digits = word.dropFirst(sign)
         guard let first = digits.utf8.first, !digits.hasPrefix("_"), !digits.hasSuffix("_"), !digits.contains("__")
-        else {
-            return nil
-        }
+        else { return nil }
         if digits == "inf" || digits == "nan" { return .float(digits == "inf" ? .infinity : .nan) }
-        guard (0x30...0x39).contains(first) else { return nil }
+        guard first.isDigit else { return nil }
         for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] where digits.hasPrefix(prefix) {
             let text = digits.dropFirst(2)
-            guard sign == 0, let last = text.utf8.first, isBare(last), last != UInt8(ascii: "_"), !text.hasPrefix("-")
+            guard sign == 0, let last = text.utf8.first, last.isNameCharacter, last != UInt8(ascii: "_"), !text.hasPrefix("-")
             else { return nil }
             return Int(text.filter { $0 != "_" }, radix: radix).map { .integer($0) }
         }
         if isMoment(digits) { return sign == 0 ? .moment : nil }
         let plain = word.filter { $0 != "_" }
         let hasLeadingZero =
-            first == 0x30 && digits.utf8.dropFirst().first.map { (0x30...0x39).contains($0) || $0 == 0x5F } == true
+            first == 0x30 && digits.utf8.dropFirst().first.map { $0.isDigit || $0 == 0x5F } == true
         guard !hasLeadingZero else { return nil }
         if let number = Int(plain) { return .integer(number) }
         return isFloat(digits) ? Double(plain).map { .float($0) } : nil
@@ -131,8 +131,8 @@ extension TOMLParser {
     /// A date such as 2026-11-22 or a time such as 07:30:00, and what follows it.
     private static func isMoment(_ text: Substring) -> Bool {
         let bytes = Array(text.utf8)
-        func isDigit(_ index: Int) -> Bool { bytes.indices.contains(index) && (0x30...0x39).contains(bytes[index]) }
-        guard bytes.allSatisfy({ (0x30...0x39).contains($0) || "-:.TtZz+ ".utf8.contains($0) }) else { return false }
+        func isDigit(_ index: Int) -> Bool { bytes.indices.contains(index) && bytes[index].isDigit }
+        guard bytes.allSatisfy({ $0.isDigit || "-:.TtZz+ ".utf8.contains($0) }) else { return false }
         let isDate = bytes.count >= 10 && (0..<4).allSatisfy(isDigit) && bytes[4] == UInt8(ascii: "-")
         let isTime = bytes.count >= 8 && isDigit(1) && bytes[2] == UInt8(ascii: ":")
         return isDate || isTime
@@ -142,8 +142,8 @@ extension TOMLParser {
     private static func isFloat(_ text: Substring) -> Bool {
         func areDigits(_ part: Substring) -> Bool {
             guard let first = part.utf8.first, let last = part.utf8.last else { return false }
-            return (0x30...0x39).contains(first) && (0x30...0x39).contains(last)
-                && part.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == 0x5F }
+            return first.isDigit && last.isDigit
+                && part.utf8.allSatisfy { $0.isDigit || $0 == 0x5F }
         }
         let halves = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0 == "e" || $0 == "E" }
         if halves.count == 2 {

@@ -1,3 +1,5 @@
+import NotifyText
+
 /// Reads a TOML text (https://toml.io/en/v1.0.0) and reports every mistake with its place.
 ///
 /// After a mistake it goes on with the next line that looks like a header or a key. It works on bytes and recurses no
@@ -81,8 +83,8 @@ package struct TOMLParser {
         var rest = bytes[line...].drop { $0 == 0x20 || $0 == 0x09 }
         guard let first = rest.first else { return true }
         if first == UInt8(ascii: "[") { return true }
-        rest = rest.drop { Self.isBare($0) || $0 == UInt8(ascii: ".") }
-        guard rest.startIndex > line, Self.isBare(first) else { return false }
+        rest = rest.drop { $0.isNameCharacter || $0 == UInt8(ascii: ".") }
+        guard rest.startIndex > line, first.isNameCharacter else { return false }
         return rest.drop { $0 == 0x20 || $0 == 0x09 }.first == UInt8(ascii: "=")
     }
 
@@ -96,7 +98,7 @@ package struct TOMLParser {
         let isList = peek() == UInt8(ascii: "[")
         if isList { index += 1 }
         skipBlanks()
-        guard let byte = peek(), Self.isBare(byte) || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") else {
+        guard let byte = peek(), byte.isNameCharacter || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") else {
             throw Mistake(
                 offset: start,
                 reason:
@@ -222,23 +224,14 @@ package struct TOMLParser {
                 throw Mistake(offset: start, reason: "a name stands on one line, with one quote before and behind it")
             }
             return try readString()
-        case let byte? where Self.isBare(byte):
+        case let byte? where byte.isNameCharacter:
             let start = index
-            while let byte = peek(), Self.isBare(byte) { index += 1 }
+            while let byte = peek(), byte.isNameCharacter { index += 1 }
             return String(decoding: bytes[start..<index], as: UTF8.self)
         default:
             throw Mistake(
                 offset: index,
                 reason: "a key is missing here, such as window; other than letters, digits, - and _ are in quotes")
-        }
-    }
-
-    static func isBare(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "a")...UInt8(ascii: "z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"):
-            true
-        default: false
         }
     }
 }

@@ -1,5 +1,6 @@
 import Glibc
 import Systemd
+import UserFiles
 
 /// Whether somebody may be looking, as far as those know who do not tell logind: programs that lock the screen as long
 /// as they run, and screen savers on the session bus. notifyd itself asks logind.
@@ -138,14 +139,14 @@ final class LockWatch {
                 if let isActive = try? signal.readBoolean() { set(index, isActive) }
             })
         slots.append(
-            try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in take(owner, index) })
+            try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in set(owner, at: index) })
         bus.call(bus.busCall("GetNameOwner", about: name), timeout: nil) { [weak self] answer in
             guard answer.failure == nil, let owner = try? answer.readString() else { return }
-            self?.take(owner, index)
+            self?.set(owner, at: index)
         }
     }
 
-    private func take(_ owner: String?, _ index: Int) {
+    private func set(_ owner: String?, at index: Int) {
         savers[index].owner = owner
         set(index, false)
         guard let owner else { return }
@@ -174,10 +175,10 @@ package struct LockerProgram {
 
     /// Where they may be.
     static var folders: [String] {
-        let own = (variable("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
+        let own = (BaseDirectories.environment("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
         let usual = ["/usr/local/bin", "/usr/bin", "/usr/libexec/xscreensaver"]
         return own
-            + (usual + [variable("HOME").map { $0 + "/.local/bin" }].compactMap(\.self)).filter { !own.contains($0) }
+            + (usual + [BaseDirectories.environment("HOME").map { $0 + "/.local/bin" }].compactMap(\.self)).filter { !own.contains($0) }
     }
 
     /// Bytes of a name that the kernel keeps; proc(5), `comm`.
@@ -195,9 +196,11 @@ package struct LockerProgram {
             let number = withUnsafeBytes(of: &entry.pointee.d_name) {
                 String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
             }
-            guard let process = Int32(number), let name = read("/proc/\(number)/comm").flatMap(name) else { continue }
-            guard let status = read("/proc/\(number)/status"), isRunning(status, for: getuid()) else { continue }
-            guard isHere(read("/proc/\(number)/environ"), runtimeFolder: variable("XDG_RUNTIME_DIR")) else { continue }
+            guard let process = Int32(number), let name = read("/proc/\(number)/comm", upTo: 64).flatMap(name),
+                let status = read("/proc/\(number)/status", upTo: 64 << 10), isRunning(status, for: getuid()),
+                isHere(
+                    read("/proc/\(number)/environ", upTo: 256 << 10), runtimeFolder: BaseDirectories.environment("XDG_RUNTIME_DIR"))
+            else { continue }
             found.append(LockerProgram(name: name, process: process))
         }
         return found
@@ -235,18 +238,7 @@ package struct LockerProgram {
         return variable.dropFirst(name.count) == runtimeFolder ?? ""
     }
 
-    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
-
-    private static func read(_ path: String) -> String? {
-        guard let file = fopen(path, "re") else { return nil }
-        defer { fclose(file) }
-        var bytes: [UInt8] = []
-        var chunk = [UInt8](repeating: 0, count: 4096)
-        while bytes.count < 256 << 10 {
-            let count = fread(&chunk, 1, chunk.count, file)
-            if count == 0 { break }
-            bytes += chunk[..<count]
-        }
-        return ferror(file) == 0 ? String(decoding: bytes, as: UTF8.self) : nil
+    private static func read(_ path: String, upTo limit: Int) -> String? {
+        (try? FileKind.read(path, atMost: limit)).map { String(decoding: $0, as: UTF8.self) }
     }
 }

@@ -48,7 +48,7 @@ final class Deliveries: @unchecked Sendable {
         guard waiting.count < Self.most else { return drop() }
         lastNumber += 1
         waiting.append(Delivery(number: lastNumber, lane: lane, call: call, completion: completion))
-        next()
+        submitNext()
     }
 
     private func drop() {
@@ -57,20 +57,18 @@ final class Deliveries: @unchecked Sendable {
             services.logger.error("notifyd takes nothing, and no more can be kept: some notifications are not in it")
         }
         services.status.setProblem(
-            "dropped",
-            BridgeStatus.Problem(
-                "\(dropped) notifications or claims were dropped, because notifyd took nothing",
-                "“notifyctl doctor” says more of notifyd."))
+            "dropped", "\(dropped) notifications or claims were dropped, because notifyd took nothing",
+            "“notifyctl doctor” says more of notifyd.")
     }
 
     /// Tries again now.
     func retry() {
         backoff.reset()
         isPausing = false
-        next()
+        submitNext()
     }
 
-    private func next() {
+    private func submitNext() {
         var index = 0
         var held: Set<String> = []
         while !isPausing, underWay.count < Self.mostUnderWay, index < min(waiting.count, 2 * Self.mostUnderWay) {
@@ -84,11 +82,11 @@ final class Deliveries: @unchecked Sendable {
             guard let call = delivery.call() else { continue }
             alarm?.cancel()
             underWay[lane] = delivery
-            services.daemon.submit(call) { [self] in take($0, lane) }
+            services.daemon.submit(call) { [self] in handle($0, lane) }
         }
     }
 
-    private func take(_ answer: DaemonAnswer, _ lane: String) {
+    private func handle(_ answer: DaemonAnswer, _ lane: String) {
         guard let delivery = underWay.removeValue(forKey: lane) else { return }
         if case .refusedForNow = answer {
             waiting.insert(delivery, at: waiting.firstIndex { $0.number > delivery.number } ?? waiting.endIndex)
@@ -97,7 +95,7 @@ final class Deliveries: @unchecked Sendable {
             isPausing = true
             alarm = services.loop.perform(after: backoff.next() + .milliseconds(50)) { [self] in
                 isPausing = false
-                next()
+                submitNext()
             }
             return
         }
@@ -107,6 +105,6 @@ final class Deliveries: @unchecked Sendable {
         backoff.reset()
         if waiting.isEmpty { services.status.setBacklog(0) }
         delivery.completion(answer)
-        next()
+        submitNext()
     }
 }

@@ -56,7 +56,7 @@ extension DesktopBridge {
                 return nil
             }
         }
-        tell(kept)
+        reportKept(at: kept)
         let next = (first ?? cursor + 1) - 1
         if next != start { try? await services.store.write([.put(Self.textKey, next)]) }
         return pause
@@ -92,18 +92,14 @@ extension DesktopBridge {
             && (details["snoozed"] == nil || !butNotSnoozed)
     }
 
-    /// Says at which topics texts stay whose time is over.
-    private func tell(_ topics: [String]) {
+    /// Reports at which topics texts stay whose time is over.
+    private func reportKept(at topics: [String]) {
         let others = topics.count > 1 ? " and at \(topics.count - 1) more" : ""
         services.status.setProblem(
             "texts",
-            topics.first.map { topic in
-                BridgeStatus.Problem(
-                    "texts at \(topic)\(others) stay longer than they should, behind an event that stays",
-                    "Give these programs topics where nobody else publishes, or delete the texts: "
-                        + "notifyctl forget \(topic)"
-                )
-            })
+            topics.first.map { "texts at \($0)\(others) stay longer than they should, behind an event that stays" },
+            "Give these programs topics where nobody else publishes, or delete the texts: notifyctl forget "
+                + (topics.first ?? "/"))
     }
 
     /// A page of the history; `nil` if notifyd has not answered.

@@ -33,7 +33,6 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     /// Commands that wait for a notification.
     var waiters: [CheckedContinuation<Void, Never>] = []
     private var writtenRow: UInt64 = 0
-    private let losses: AsyncStream<String>
 
     private static let rowKey = "row"
     /// How often the number of a row goes to the disk.
@@ -49,9 +48,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
     init(_ rules: DesktopRules, _ services: BridgeServices) async throws {
         self.services = services
         deliveries = Deliveries(services)
-        let (losses, loss) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
-        self.losses = losses
-        server = ServerLink(services, onLoss: { loss.yield($0) }, onSight: { [unowned self] in take($0) })
+        server = ServerLink(services) { [unowned self] in handle($0) }
         do throws(NotifyError) {
             try await server.open()
         } catch {
@@ -81,8 +78,6 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
             group.addTask { try await self.server.follow() }
             group.addTask { try await self.followJournal() }
             group.addTask { await self.deleteOldTexts() }
-            // Started again, it has its connections again.
-            group.addTask { for await reason in self.losses { throw BridgeFailure(75, reason) } }
             defer { group.cancelAll() }
             while try await group.next() != nil {}
         }
@@ -90,10 +85,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         alarm?.cancel()
         server.close()
         // What notifyd is about to take is not lost.
-        let deadline = ContinuousClock.now + .seconds(2)
-        while !deliveries.isEmpty, ContinuousClock.now < deadline {
-            await services.loop.task { [loop = services.loop] in await loop.sleep(for: .milliseconds(5)) }.value
-        }
+        await services.wait { !deliveries.isEmpty }
         try? await services.store.write([.put(Self.rowKey, observer.firstRow)])
     }
 
@@ -104,7 +96,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
 
     // MARK: What is seen
 
-    private func take(_ sight: ServerLink.Sight) {
+    private func handle(_ sight: ServerLink.Sight) {
         let now = Instant.now
         switch sight {
         case .server(let owner):
@@ -284,7 +276,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         var unwritten = 0
         // In short pages: what programs show meanwhile does not wait for all of them.
         for try await rows in services.daemon.changes(after: start ?? 0, limit: UInt32(Self.page)) {
-            for row in rows { take(row) }
+            for row in rows { handle(row) }
             // A page that is full may be the last one, too.
             if rows.count < Self.page {
                 perform(observer.caughtUp())
@@ -300,7 +292,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         }
     }
 
-    private func take(_ row: JournalChange) {
+    private func handle(_ row: JournalChange) {
         let details = row.details
         guard let eventID = details["event-id"]?.string, let source = details["source"]?.string else { return }
         switch row.kind {

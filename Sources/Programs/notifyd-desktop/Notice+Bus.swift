@@ -76,15 +76,22 @@ extension Notice {
         default: urgency = notification["priority"] == nil ? nil : 1
         }
         // An action with a parameter is out of reach: notifyd passes a name on, and no more.
-        if let action = notification["default-action"]?.string, notification["default-action-target"] == nil {
-            buttons.append(Button(key: action, label: "Open"))
+        buttons = Self.actions(gtk: notification).filter { $0.target == nil }.map { Button(key: $0.name, label: $0.label) }
+    }
+
+    /// The default action and the buttons of a notification of GTK.
+    static func actions(
+        gtk notification: [String: Value]
+    ) -> [(name: String, target: Value?, label: String, isDefault: Bool)] {
+        let standard = notification["default-action"]?.string.map { name in
+            (name: name, target: notification["default-action-target"], label: "Open", isDefault: true)
         }
-        for button in notification["buttons"]?.elements ?? [] {
-            guard let entries = button.entries, let action = entries["action"]?.string, entries["target"] == nil else {
-                continue
+        let buttons = (notification["buttons"]?.elements ?? []).compactMap(\.entries).compactMap { entries in
+            entries["action"]?.string.map { name in
+                (name: name, target: entries["target"], label: entries["label"]?.string ?? name, isDefault: false)
             }
-            buttons.append(Button(key: action, label: entries["label"]?.string ?? action))
         }
+        return [standard].compactMap(\.self) + buttons
     }
 
     /// The call of `Publish` for its event.
@@ -112,4 +119,13 @@ extension Notice {
 extension Value {
     /// Some programs send a number where the specification has a boolean.
     fileprivate var isTrue: Bool { boolean ?? (integer(as: Int64.self).map { $0 != 0 } ?? false) }
+}
+
+extension Message {
+    /// A call of an application by its id: `org.freedesktop.Application` of the
+    /// [Desktop Entry Specification](https://specifications.freedesktop.org/desktop-entry-spec/latest/dbus.html).
+    static func toApplication(_ app: String, _ member: String, _ arguments: [Value]) -> Message {
+        let path = "/" + app.replacing(".", with: "/").replacing("-", with: "_")
+        return .call(member, of: "org.freedesktop.Application", at: path, on: app, arguments)
+    }
 }

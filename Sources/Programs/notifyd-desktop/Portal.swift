@@ -54,20 +54,18 @@ final class Portal: @unchecked Sendable {
         for (key, record) in (try? await services.store.all(prefix: Self.recordPrefix)) ?? [] {
             if !recover(record) { try? await services.store.write([.remove(key)]) }
         }
-        services.connection.export(Self.interface) { [self] in take($0) }
+        services.connection.export(Self.interface) { [self] in handle($0) }
         do throws(NotifyError) {
             try await services.connection.requestName(Self.name)
         } catch {
             services.status.setProblem(
-                "portal",
-                BridgeStatus.Problem(
-                    "another program is the portal's backend: \(error)", "End it, and restart notifyd-desktop."))
+                "portal", "another program is the portal's backend: \(error)", "End it, and restart notifyd-desktop.")
         }
     }
 
     // MARK: The portal
 
-    private func take(_ call: IncomingCall) {
+    private func handle(_ call: IncomingCall) {
         let message = call.message
         guard message.path == Self.path else {
             return call.fail("org.freedesktop.DBus.Error.UnknownObject", "The object is \(Self.path).")
@@ -308,17 +306,12 @@ struct PortalContent {
         var notice = Notice(app: app, gtk: notification)
         var actions: [String: (name: String, target: Value?)] = [:]
         notice.buttons = []
-        if let action = notification["default-action"]?.string {
-            actions["default"] = (action, notification["default-action-target"])
-            notice.buttons.append(Notice.Button(key: "default", label: "Open"))
-        }
-        for button in notification["buttons"]?.elements ?? [] {
-            guard let entries = button.entries, let action = entries["action"]?.string else { continue }
+        for action in Notice.actions(gtk: notification) {
             // Two buttons may do the same with different targets, and "default" is the banner itself.
-            var key = action
-            while actions[key] != nil || key == "default" { key += "+" }
-            actions[key] = (action, entries["target"])
-            notice.buttons.append(Notice.Button(key: key, label: entries["label"]?.string ?? action))
+            var key = action.isDefault ? "default" : action.name
+            while actions[key] != nil || key == "default" && !action.isDefault { key += "+" }
+            actions[key] = (action.name, action.target)
+            notice.buttons.append(Notice.Button(key: key, label: action.label))
         }
         (self.notice, self.actions) = (notice, actions)
     }

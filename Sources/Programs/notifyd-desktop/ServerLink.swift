@@ -42,7 +42,6 @@ final class ServerLink: @unchecked Sendable {
 
     private let services: BridgeServices
     private let onSight: (Sight) -> Void
-    private let onLoss: @Sendable (String) -> Void
     private(set) var bus: Connection!
     private(set) var busID = ""
     private var monitor: Connection?
@@ -67,23 +66,17 @@ final class ServerLink: @unchecked Sendable {
     private var closing = 0
     /// A bus may let a connection wait for no more than 128 answers.
     private static let mostClosing = 64
-    private let changes: AsyncStream<Void>
-    private let change: AsyncStream<Void>.Continuation
+    /// The server has changed, or is to be looked at again.
+    private let changes: Wakeups
 
-    init(
-        _ services: BridgeServices, onLoss: @escaping @Sendable (String) -> Void,
-        onSight: @escaping (Sight) -> Void
-    ) {
-        (self.services, self.onLoss, self.onSight) = (services, onLoss, onSight)
-        (changes, change) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+    init(_ services: BridgeServices, onSight: @escaping (Sight) -> Void) {
+        (self.services, self.onSight) = (services, onSight)
+        changes = Wakeups(services.loop)
     }
 
     /// Connects. Nothing is seen before ``follow()``.
     func open() async throws(NotifyError) {
-        bus = try await Connection.open(
-            services.address, on: services.loop, maximumMessage: DaemonLink.maximumMessage,
-            onSignal: { [self] in hear($0) }, onClose: { [onLoss] in onLoss(DaemonLink.lossReason) },
-            onCut: { [onLoss] in onLoss(DaemonLink.cutReason) })
+        bus = try await services.connect { [self] in handleSignal($0) }
         busID = try await bus.call(.toBus("GetId")).arguments.first?.string ?? ""
         bus.export(Self.watcher.name) { [self] in watch($0) }
         for name in [Self.name, Self.shell, Router.name] { try await bus.addMatch(.ownerChanged(of: name)) }
@@ -113,7 +106,7 @@ final class ServerLink: @unchecked Sendable {
         server = owner
         isKnown = false
         onSight(.server(owner))
-        change.yield()
+        changes.wake()
     }
 
     /// A name has another owner. With a monitor only its signal counts, because it is in order with everything else
@@ -122,7 +115,7 @@ final class ServerLink: @unchecked Sendable {
         guard message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3,
             let name = message.arguments[0].string, let owner = message.arguments[2].string
         else { return }
-        if name == Self.name { change.yield() }
+        if name == Self.name { changes.wake() }
         guard byMonitor || monitor == nil else { return }
         owners += 1
         switch name {
@@ -135,7 +128,7 @@ final class ServerLink: @unchecked Sendable {
 
     /// Follows the server, and each one that takes its place, until the task is cancelled.
     func follow() async throws(NotifyError) {
-        change.yield()
+        changes.wake()
         for await _ in changes {
             do throws(NotifyError) {
                 try await examine()
@@ -144,7 +137,7 @@ final class ServerLink: @unchecked Sendable {
                 services.logger.warning("The notification server cannot be followed", metadata: ["error": "\(error)"])
                 services.status.set(
                     .waiting, "notifications cannot be seen: \(error.message)", advice: BridgeStatus.goesOn)
-                services.loop.perform(after: .seconds(1)) { [change] in change.yield() }
+                changes.wake(after: .seconds(1))
             }
         }
     }
@@ -155,11 +148,11 @@ final class ServerLink: @unchecked Sendable {
         isKnown = false
         (kind, title, hasMarkup) = (.other, "", false)
         if !owner.isEmpty {
-            if let answer = try? await ask(owner, "GetServerInformation") {
+            if let answer = try? await call(owner, "GetServerInformation") {
                 title = answer.arguments.first?.string ?? ""
                 kind = Kind(rawValue: title) ?? .other
             }
-            let capabilities = try? await ask(owner, "GetCapabilities").arguments.first?.elements
+            let capabilities = try? await call(owner, "GetCapabilities").arguments.first?.elements
             hasMarkup = capabilities?.contains { $0.string == "body-markup" } ?? false
         }
         if kind == .plasma {
@@ -183,7 +176,7 @@ final class ServerLink: @unchecked Sendable {
         }
     }
 
-    private func ask(_ owner: String, _ member: String) async throws(NotifyError) -> Message {
+    private func call(_ owner: String, _ member: String) async throws(NotifyError) -> Message {
         try await bus.call(
             .call(member, of: Self.name, at: Self.path, on: owner, autoStart: false), timeout: .seconds(5))
     }
@@ -207,7 +200,7 @@ final class ServerLink: @unchecked Sendable {
         let again: @Sendable () -> Void = { [weak self] in
             // A message was too long, such as one with a picture: the monitor is opened again.
             self?.monitor = nil
-            self?.change.yield()
+            self?.changes.wake()
         }
         let monitor = try await Connection.open(
             services.address, on: services.loop, maximumMessage: DaemonLink.maximumMessage, onClose: again,
@@ -232,7 +225,7 @@ final class ServerLink: @unchecked Sendable {
             if message.sender == Bus.name { return noteOwner(message, byMonitor: true) }
             // The server in front of GNOME Shell sends each program the signals for its own banners only.
             guard message.sender == (gnomeShell.isEmpty ? server : gnomeShell) else { return }
-            hearServer(message)
+            handleServerSignal(message)
         }
     }
 
@@ -267,13 +260,13 @@ final class ServerLink: @unchecked Sendable {
 
     // MARK: Signals, and the watcher
 
-    private func hear(_ message: Message) {
+    private func handleSignal(_ message: Message) {
         if message.sender == Bus.name { return noteOwner(message, byMonitor: false) }
         // The monitor sees them too.
-        if monitor == nil, message.sender == server { hearServer(message) }
+        if monitor == nil, message.sender == server { handleServerSignal(message) }
     }
 
-    private func hearServer(_ message: Message) {
+    private func handleServerSignal(_ message: Message) {
         guard message.interface == Self.name, message.arguments.count == 2,
             case .uint32(let number) = message.arguments[0]
         else { return }
@@ -361,15 +354,12 @@ final class ServerLink: @unchecked Sendable {
     /// Has the server press a button that was pressed elsewhere, if it can.
     func invoke(_ key: BannerKey, action: String) {
         switch (key, kind) {
-        case (.number(let number), .plasma):
+        case (.number(let number), .plasma), (.number(let number), .mako):
+            let isMako = kind == .mako
             bus.send(
                 .call(
-                    "InvokeAction", of: Self.manager, at: Self.path, on: server, autoStart: false,
-                    [.uint32(number), .string(action)]))
-        case (.number(let number), .mako):
-            bus.send(
-                .call(
-                    "InvokeAction", of: "fr.emersion.Mako", at: "/fr/emersion/Mako", on: server, autoStart: false,
+                    "InvokeAction", of: isMako ? "fr.emersion.Mako" : Self.manager,
+                    at: isMako ? "/fr/emersion/Mako" : Self.path, on: server, autoStart: false,
                     [.uint32(number), .string(action)]))
         // A signal from here has no effect: GLib and Qt check that it comes from the server.
         case (.number, _): break

@@ -36,7 +36,7 @@ final class Focus {
             logger.error("The bus is gone")
             loop.exit(ExitStatus.busLost)
         }
-        WaylandLog.take = { [logger] line in logger.warning("libwayland complains", metadata: ["text": "\(line)"]) }
+        WaylandLog.log = { [logger] line in logger.warning("libwayland complains", metadata: ["text": "\(line)"]) }
         let follower = try WindowFollower(
             loop: loop, bus: bus, environment: Self.environment, onWindows: { [unowned self] in hold() },
             onStatus: { [unowned self] in tellStatus() })

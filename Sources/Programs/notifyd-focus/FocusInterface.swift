@@ -122,14 +122,17 @@ final class FocusInterface {
     private func appendHeld(to state: borrowing BusMessage) {
         let held = focus.held.sorted { $0.key.description < $1.key.description }
         state.appendEntry("screens", "a(sss)") { value in
-            value.appendContainer("a", "(sss)") { list in
-                for (topic, screen) in held {
-                    list.appendContainer("r", "sss") { entry in
-                        entry.append(topic.description)
-                        let (state, detail) = screen.words
-                        entry.append(state)
-                        entry.append(detail)
-                    }
+            Self.append(held.map { ($0.description, $1.words.state, $1.words.detail) }, to: value)
+        }
+    }
+
+    private static func append(_ rows: [(String, String, String)], to message: borrowing BusMessage) {
+        message.appendContainer("a", "(sss)") { list in
+            for row in rows {
+                list.appendContainer("r", "sss") { entry in
+                    entry.append(row.0)
+                    entry.append(row.1)
+                    entry.append(row.2)
                 }
             }
         }
@@ -141,15 +144,7 @@ final class FocusInterface {
             // Topics tell what is looked at.
             held: isSandboxed ? [:] : focus.held)
         let reply = bus.methodReturn(to: call.message)
-        reply.appendContainer("a", "(sss)") { list in
-            for problem in problems {
-                list.appendContainer("r", "sss") { entry in
-                    entry.append("focus")
-                    entry.append(problem.state.deliverable)
-                    entry.append(problem.advice)
-                }
-            }
-        }
+        Self.append(problems.map { ("focus", $0.state.deliverable, $0.advice) }, to: reply)
         send(reply)
     }
 
@@ -288,5 +283,42 @@ extension String {
         if fitsIntoMessage { return self }
         return String(
             String.UnicodeScalarView(unicodeScalars.map { String($0).fitsIntoMessage ? $0 : "\u{FFFD}" }))
+    }
+}
+
+/// Tells sandboxed callers from others: titles of windows are none of their business.
+///
+/// A sandbox is one of Flatpak (it has a file in its root) or of Snap (by the control group). Whoever cannot be looked
+/// at counts as sandboxed.
+final class SandboxCheck {
+    private static let timeout = Duration.seconds(5)
+
+    private let bus: BusConnection
+
+    init(bus: BusConnection) { self.bus = bus }
+
+    /// Looks at the process behind a unique name.
+    func check(_ name: String, _ answer: @escaping (_ isSandboxed: Bool) -> Void) {
+        process(of: name) { [unowned self] process in
+            guard let process, !Self.isSandboxed(process) else { return answer(true) }
+            // Its number may have been given to another process meanwhile, unless its connection is still there.
+            self.process(of: name) { answer($0 != process) }
+        }
+    }
+
+    private func process(of name: String, _ answer: @escaping (Int32?) -> Void) {
+        bus.call(bus.busCall("GetConnectionUnixProcessID", about: name), timeout: Self.timeout) { reply in
+            let number: UInt32? = reply.failure == nil ? try? reply.readNumber("u") : nil
+            answer(number.flatMap { Int32(exactly: $0) })
+        }
+    }
+
+    private static func isSandboxed(_ process: Int32) -> Bool {
+        var status = stat()
+        // Without the right to look into the root, this fails with EACCES.
+        guard stat("/proc/\(process)/root/", &status) == 0 else { return true }
+        guard stat("/proc/\(process)/root/.flatpak-info", &status) != 0, errno == ENOENT else { return true }
+        guard let unit = ProcessIdentity(process: process)?.userUnit else { return false }
+        return unit.hasPrefix("snap.")
     }
 }

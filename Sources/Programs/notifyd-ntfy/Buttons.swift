@@ -39,11 +39,7 @@ actor Buttons {
     }
 
     private func handle(_ press: Action) async {
-        await pressed(press)
-        running -= 1
-    }
-
-    private func pressed(_ press: Action) async {
+        defer { running -= 1 }
         guard let (fields, map) = await event(of: press), await isDone(press, fields, map) else { return }
         // The banner is resident: what has done nothing leaves it where it is.
         _ = await services.daemon.perform(.claim(press.id))
@@ -53,25 +49,22 @@ actor Buttons {
     ///
     /// - Returns: whether it is done.
     private func isDone(_ press: Action, _ fields: Fields, _ map: SubscribeMap) async -> Bool {
-        let key = press.action
-        switch key {
-        case "default", NtfyEvent.openKey:
-            guard let address = fields[NtfyEvent.clickField]?.string else { return false }
+        let addresses = [
+            "default": NtfyEvent.clickField, NtfyEvent.openKey: NtfyEvent.clickField,
+            NtfyEvent.attachmentKey: NtfyEvent.attachmentField,
+        ]
+        if let field = addresses[press.action] {
+            guard let address = fields[field]?.string else { return false }
             return await opener.open(address)
-        case NtfyEvent.attachmentKey:
-            guard let address = fields[NtfyEvent.attachmentField]?.string else { return false }
-            return await opener.open(address)
-        default:
-            guard let index = NtfyEvent.actionIndex(ofKey: key), let text = fields[NtfyEvent.actionsField]?.string
-            else { return false }
-            let actions = NtfyAction.list(from: text)
-            guard index < actions.count, let action = actions[index] else { return false }
-            switch action.kind {
-            case .view(let url): return await opener.open(url)
-            case .copy(let value): return await opener.copy(value)
-            case .http where map.makesRequests: return await requests.make(action, of: press.id.rawValue)
-            case .http, .broadcast, .unknown: return false
-            }
+        }
+        let actions = NtfyAction.list(from: fields[NtfyEvent.actionsField]?.string ?? "")
+        guard let index = NtfyEvent.actionIndex(ofKey: press.action), index < actions.count, let action = actions[index]
+        else { return false }
+        switch action.kind {
+        case .view(let url): return await opener.open(url)
+        case .copy(let value): return await opener.copy(value)
+        case .http where map.makesRequests: return await requests.make(action, of: press.id.rawValue)
+        case .http, .broadcast, .unknown: return false
         }
     }
 
@@ -135,7 +128,7 @@ struct ButtonRequests: Sendable {
     }
 
     static func request(
-        _ url: String, _ method: String, _ headers: [(name: String, value: String)], _ body: String
+        _ url: String, _ method: String, _ headers: [NtfyAction.Header], _ body: String
     ) -> HTTPClientRequest? {
         guard url.hasPrefix("https://") || url.hasPrefix("http://"), Authority(ofAddress: url) != nil,
             methods.contains(method)
@@ -143,8 +136,8 @@ struct ButtonRequests: Sendable {
         var request = HTTPClientRequest(url: url)
         request.method = HTTPMethod(rawValue: method)
         request.headers.add(name: "User-Agent", value: "notifyd-ntfy")
-        for (name, value) in headers where !refusedHeaders.contains(name.lowercased()) {
-            request.headers.add(name: name, value: value)
+        for header in headers where !refusedHeaders.contains(header.name.lowercased()) {
+            request.headers.add(name: header.name, value: header.value)
         }
         if !body.isEmpty { request.body = .bytes(Array(body.utf8)) }
         return request

@@ -99,18 +99,15 @@ public struct NtfyBridge: Bridge {
 
     /// - Returns: `nil` if no map wants pictures, or they cannot be kept, which is a problem of the bridge then.
     private func makePictures(on group: any EventLoopGroup) -> Pictures? {
-        var problem: BridgeStatus.Problem?
-        defer { services.status.setProblem("pictures", problem) }
         guard settings.servers.contains(where: { $0.inbound.contains(where: \.hasImages) }) else { return nil }
         do throws(PictureFolder.Failure) {
             return try Pictures(on: group, services.loop, logger: services.logger)
         } catch {
             services.logger.warning("Banners have no pictures", metadata: ["error": "\(error)"])
-            problem = BridgeStatus.Problem(
-                "banners have no pictures: \(error)",
-                "Make that folder one that only you can write to, and restart notifyd-ntfy; its unit makes "
-                    + "it by RuntimeDirectory=."
-            )
+            services.status.setProblem(
+                "pictures", "banners have no pictures: \(error)",
+                "Make that folder one that only you can write to, and restart notifyd-ntfy; its unit makes it by "
+                    + "RuntimeDirectory=.")
             return nil
         }
     }
@@ -167,6 +164,7 @@ final class StatusBoard: Sendable {
     func set(_ name: String, _ direction: Direction, _ failure: ServerFailure) {
         set(
             name, direction, failure.needsSomebody ? .failed : .waiting, failure.description, advice: failure.advice)
+        if failure.isRude { setRude(name, direction, failure.description) }
     }
 
     /// Tells that a server says what no server of ntfy says, also while it is tried again.
@@ -174,13 +172,9 @@ final class StatusBoard: Sendable {
     /// - Parameter reason: `nil` if it does not any more.
     func setRude(_ name: String, _ direction: Direction, _ reason: String?) {
         status.setProblem(
-            direction == .inbound ? "\(name) rude" : "\(name) rude to what is sent",
-            reason.map {
-                BridgeStatus.Problem(
-                    "\(name): \($0)",
-                    "It is tried again by itself. If a login page of the network is in between, log in; else correct "
-                        + "'url' in ntfy.toml.")
-            })
+            direction == .inbound ? "\(name) rude" : "\(name) rude to what is sent", reason.map { "\(name): \($0)" },
+            "It is tried again by itself. If a login page of the network is in between, log in; else correct "
+                + "'url' in ntfy.toml.")
     }
 
     /// How much waits to be sent there.

@@ -25,12 +25,6 @@ public struct NtfySettings: Equatable, Sendable {
         public var inbound: [SubscribeMap] = []
         public var outbound: [PublishMap] = []
 
-        public init(address: ServerAddress, login: Login? = nil, authorities: String? = nil) {
-            self.address = address
-            self.login = login
-            self.authorities = authorities
-        }
-
         /// The topics that are listened to: those that come in, and those where a notification may be cleared.
         public var topics: [String] {
             var topics: [String] = []

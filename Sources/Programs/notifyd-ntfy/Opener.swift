@@ -111,67 +111,47 @@ struct OpeningUnit: Sendable {
 
     func run(timeout: Duration) async -> Result {
         let (ends, continuation) = AsyncStream.makeStream(of: (job: String, result: String).self)
-        let connection: Connection
-        do throws(NotifyError) {
-            connection = try await Connection.open(
-                bus,
-                onSignal: { signal in
-                    guard signal.member == "JobRemoved", signal.interface == Self.manager + ".Manager",
-                        signal.arguments.count == 4, case .objectPath(let job) = signal.arguments[1],
-                        let result = signal.arguments[3].string
-                    else { return }
-                    continuation.yield((job, result))
-                }, onClose: { continuation.finish() })
-        } catch {
-            return .notStarted
-        }
-        defer {
-            connection.close()
-            continuation.finish()
-        }
+        let connection = try? await Connection.open(
+            bus,
+            onSignal: { signal in
+                guard signal.member == "JobRemoved", signal.interface == Self.manager + ".Manager",
+                    signal.arguments.count == 4, case .objectPath(let job) = signal.arguments[1],
+                    let result = signal.arguments[3].string
+                else { return }
+                continuation.yield((job, result))
+            }, onClose: { continuation.finish() })
+        guard let connection else { return .notStarted }
+        defer { connection.close() }
         // The manager sends the signal to the caller, who need not subscribe.
         guard let reply = try? await connection.call(starting),
             case .objectPath(let job)? = reply.arguments.first
         else { return .notStarted }
-        return await withTaskGroup(of: Result.self) { group in
-            group.addTask {
-                for await end in ends where end.job == job { return end.result == "done" ? .opened : .failed }
-                return .opened
-            }
-            group.addTask {
-                await connection.loop.sleep(for: timeout)
-                return .opened
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .opened
-        }
+        let alarm = connection.loop.perform(after: timeout) { continuation.finish() }
+        defer { alarm.cancel() }
+        for await end in ends where end.job == job { return end.result == "done" ? .opened : .failed }
+        return .opened
     }
 
     /// org.freedesktop.systemd1(5), `StartTransientUnit`.
     private var starting: Message {
         let name = program.split(separator: "/").last.map(String.init) ?? program
         let command = Value.structure([.string(program), .strings([name] + arguments), .boolean(false)])
-        var properties: [Value] = [
-            .structure([.string("Description"), .variant(.string("A button of a message of ntfy"))]),
+        var properties: [(String, Value)] = [
+            ("Description", "A button of a message of ntfy"),
             // The job of such a unit ends when the program does, with its result.
-            .structure([.string("Type"), .variant(.string("oneshot"))]),
+            ("Type", "oneshot"),
             // What the program has started, such as a browser, goes on.
-            .structure([.string("KillMode"), .variant(.string("process"))]),
-            .structure([.string("CollectMode"), .variant(.string("inactive-or-failed"))]),
-            .structure([.string("ExecStart"), .variant(.array([command], of: command.type))]),
+            ("KillMode", "process"), ("CollectMode", "inactive-or-failed"),
+            ("ExecStart", .array([command], of: command.type)),
         ]
-        if let input {
-            properties += [
-                .structure([.string("StandardInput"), .variant(.string("data"))]),
-                .structure([.string("StandardInputData"), .variant(.bytes(Array(input.utf8)))]),
-            ]
-        }
+        if let input { properties += [("StandardInput", "data"), ("StandardInputData", .bytes(Array(input.utf8)))] }
         let pair = ValueType.structure([.string, .variant])
         let unit = "notifyd-ntfy-open-\(UInt32.random(in: 0 ... .max)).service"
         return Message.call(
             "StartTransientUnit", of: Self.manager + ".Manager", at: Self.path, on: Self.manager,
             [
-                .string(unit), .string("fail"), .array(properties, of: pair),
+                .string(unit), .string("fail"),
+                .array(properties.map { .structure([.string($0), .variant($1)]) }, of: pair),
                 .array([], of: .structure([.string, .array(of: pair)])),
             ])
     }
@@ -203,35 +183,22 @@ struct PortalOpening {
     private static let path = "/org/freedesktop/portal/desktop"
     private static let requests = "org.freedesktop.portal.Request"
 
-    private struct Response {
-        let sender: String?
-        let path: String?
-        let code: UInt32?
-    }
-
     /// - Parameter timeout: how long the user may take for an answer, if the portal asks for a program.
     func open(_ address: String, timeout: Duration) async -> Result {
         let (responses, continuation) = AsyncStream.makeStream(
-            of: Response.self, bufferingPolicy: .bufferingNewest(64))
-        let connection: Connection
-        do throws(NotifyError) {
-            connection = try await Connection.open(
-                bus,
-                onSignal: { signal in
-                    if signal.interface == Self.requests, signal.member == "Response" {
-                        continuation.yield(
-                            Response(
-                                sender: signal.sender, path: signal.path,
-                                code: signal.arguments.first?.integer(as: UInt32.self)))
-                    } else if signal.sender == Bus.name, signal.member == "NameOwnerChanged",
-                        signal.arguments.first?.string == Self.name
-                    {
-                        continuation.finish()
-                    }
-                }, onClose: { continuation.finish() })
-        } catch {
-            return .noPortal
-        }
+            of: Message.self, bufferingPolicy: .bufferingNewest(64))
+        let connection = try? await Connection.open(
+            bus,
+            onSignal: { signal in
+                if signal.interface == Self.requests, signal.member == "Response" {
+                    continuation.yield(signal)
+                } else if signal.sender == Bus.name, signal.member == "NameOwnerChanged",
+                    signal.arguments.first?.string == Self.name
+                {
+                    continuation.finish()
+                }
+            }, onClose: { continuation.finish() })
+        guard let connection else { return .noPortal }
         let alarm = connection.loop.perform(after: timeout) { continuation.finish() }
         defer {
             alarm.cancel()
@@ -247,7 +214,7 @@ struct PortalOpening {
         // Only now: to start the portal changes the owner of its name, too.
         connection.requestMatch(.ownerChanged(of: Self.name))
         for await response in responses where response.sender == reply.sender && response.path == request {
-            switch response.code {
+            switch response.arguments.first?.integer(as: UInt32.self) {
             case 0: return .opened
             case 1: return .cancelled
             default: return .failed

@@ -71,15 +71,11 @@ struct Pictures: Sendable {
     private func fetch(_ url: String, _ server: NtfySettings.Server) async -> Fetched {
         guard url.utf8.count <= 2048 else { return .refused("its address is longer than 2048 bytes") }
         guard let target = Self.origin(of: url) else { return .refused("its address is not one of http or https") }
-        var configuration = HTTPClient.Configuration.cautious(connect: Self.timeout, read: Self.timeout)
+        let isServer = target.host == server.address.host && target.port == server.address.port
+        var configuration = HTTPClient.Configuration.cautious(
+            connect: Self.timeout, read: Self.timeout, trusting: isServer ? server.trustedAuthorities : nil)
         configuration.connectionPool.retryConnectionEstablishment = true
-        if target.host == server.address.host, target.port == server.address.port {
-            if let authorities = server.trustedAuthorities {
-                var tls = TLSConfiguration.makeClientConfiguration()
-                tls.trustRoots = .certificates(authorities)
-                configuration.tlsConfiguration = tls
-            }
-        } else {
+        if !isServer {
             // Connected to the address that was looked at, and to no other that the name has a moment later.
             guard let address = await Self.publicAddress(of: target.host) else {
                 return .refused("its host is unknown, or not on the public network")

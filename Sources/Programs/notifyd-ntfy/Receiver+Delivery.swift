@@ -15,7 +15,7 @@ extension Receiver {
     func submit(
         _ event: NtfyEvent, of message: NtfyMessage, withPicture: Bool, _ letter: DeadLetter, _ ticket: UInt64
     ) async {
-        while underWay.count >= InFlight.maximum, !isStopped { await answer() }
+        while underWay.count >= InFlight.maximum, !isStopped { await waitForAnswer() }
         await waitForRoom()
         guard !isStopped else { return }
         if withPicture, fetchPicture(event, of: message, letter, ticket) { return }
@@ -53,7 +53,7 @@ extension Receiver {
 
     /// Tells notifyd of what has ended at the server.
     func end(_ message: NtfyMessage, _ ticket: UInt64) async {
-        await settle(before: ticket)
+        await waitForEarlier(than: ticket)
         let ending: SequenceTable.Ending = message.event == .clear ? .cleared : .deleted
         isEnding = true
         for name in sequences.ended(message, ending) { await claim(name, of: message, ending, mayPass: true) }
@@ -97,13 +97,13 @@ extension Receiver {
 
     /// Returns when nothing that came before in the same sequence is under way. What waits there for its picture goes
     /// without it.
-    func settle(before ticket: UInt64) async {
+    func waitForEarlier(than ticket: UInt64) async {
         for earlier in inFlight.earlier(ticket) { endPictureWait(earlier) }
-        while inFlight.earlier(ticket).contains(where: underWay.contains), !isStopped { await answer() }
+        while inFlight.earlier(ticket).contains(where: underWay.contains), !isStopped { await waitForAnswer() }
     }
 
     /// Waits for an answer.
-    func answer() async { await withCheckedContinuation { waiters.append($0) } }
+    func waitForAnswer() async { await withCheckedContinuation { waiters.append($0) } }
 
     func wake() {
         let waiting = waiters
@@ -112,7 +112,7 @@ extension Receiver {
     }
 
     private func waitForRoom() async {
-        while pending.count >= Self.maximumPending, !isStopped { await answer() }
+        while pending.count >= Self.maximumPending, !isStopped { await waitForAnswer() }
     }
 
     /// Delivers what notifyd has refused for now.

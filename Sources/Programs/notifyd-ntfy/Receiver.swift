@@ -12,7 +12,10 @@ actor Receiver {
     /// The global name of the event that a message was made of which this bridge has sent, unless it has ended.
     let own: @Sendable (NtfyMessage) async -> (source: String, eventID: String)?
     let pictures: Pictures?
-    private let turn = Turn()
+    /// Whether a line is being handled: lines of several answers are handled one at a time.
+    private var isReceiving = false
+    /// Lines that wait for their turn, in the order in which they came.
+    private var turns: [CheckedContinuation<Void, Never>] = []
 
     /// The newest time of the server up to which everything is done; `nil` before the first connection.
     private var cursor: Int64?
@@ -129,13 +132,11 @@ actor Receiver {
             metadata: ["server": "\(server.address.name)"])
         services.status.setProblem(
             "\(server.address.name) state",
-            BridgeStatus.Problem(
-                "\(server.address.name): the state of the bridge is lost, so the messages of the last 12 hours are "
-                    + "asked for again; what is older and was not received is lost, and what was sent to the phone "
-                    + "before is not cleared there",
-                "Nothing is to be done; the next start does not say this any more. The log names a damaged "
-                    + "state file, if there was one."
-            ))
+            "\(server.address.name): the state of the bridge is lost, so the messages of the last 12 hours are asked for "
+                + "again; what is older and was not received is lost, and what was sent to the phone before is not "
+                + "cleared there",
+            "Nothing is to be done; the next start does not say this any more. The log names a damaged state file, if "
+                + "there was one.")
     }
 
     /// From where the server is asked for messages; `nil`: nothing that is past.
@@ -199,20 +200,21 @@ actor Receiver {
         case fetch(topic: String, id: String)
     }
 
-    /// - Throws: `NtfyError` if the line is not a message. It is a dead letter then.
-    func take(_ line: [UInt8]) async throws -> Next {
-        try await turn.perform {
-            let message: NtfyMessage
-            do throws(NtfyError) {
-                message = try NtfyMessage(line: line)
-            } catch {
-                if malformed.insert(line.hashValue) {
-                    keep(DeadLetter(origin: server.address.name, reason: error.description, content: line))
-                }
-                throw error
+    /// - Throws: `MapError` if the line is not a message. It is a dead letter then.
+    func receive(_ line: [UInt8]) async throws(MapError) -> Next {
+        if isReceiving { await withCheckedContinuation { turns.append($0) } }
+        isReceiving = true
+        defer { if turns.isEmpty { isReceiving = false } else { turns.removeFirst().resume() } }
+        let message: NtfyMessage
+        do throws(MapError) {
+            message = try NtfyMessage(line: line)
+        } catch {
+            if malformed.insert(line.hashValue) {
+                keep(DeadLetter(origin: server.address.name, reason: error.description, content: line))
             }
-            return await take(message, line)
+            throw error
         }
+        return await handle(message, line)
     }
 
     /// A line was too long to be read. When it is said again, its beginning is the same, and so is its letter.
@@ -225,12 +227,12 @@ actor Receiver {
                 content: beginning))
     }
 
-    private func take(_ message: NtfyMessage, _ line: [UInt8]) async -> Next {
+    private func handle(_ message: NtfyMessage, _ line: [UInt8]) async -> Next {
         guard !isStopped else { return .nothing }
         switch message.event {
         case .open: return opened(at: message.time)
         case .keepalive:
-            tellClock(message.time)
+            setClock(message.time)
             return .nothing
         case .unknown: return .nothing
         case .pollRequest:
@@ -265,7 +267,7 @@ actor Receiver {
         wake()
     }
 
-    private func tellClock(_ time: Int64) { clock.tell(time, at: ContinuousClock.now - start) }
+    private func setClock(_ time: Int64) { clock.tell(time, at: ContinuousClock.now - start) }
 
     private func opened(at time: Int64) -> Next {
         let local = SystemClock.wall / 1_000_000
@@ -275,7 +277,7 @@ actor Receiver {
             unsaved[prefix + "beginning"] = .put(prefix + "beginning", begun.record)
         }
         clock.open(at: time, local: local, since: begun)
-        tellClock(time)
+        setClock(time)
         guard let cursor else {
             // The first connection of all: from now on nothing is missed.
             newest = time
@@ -297,9 +299,9 @@ actor Receiver {
     }
 
     /// What was said while the stream began is taken, too.
-    func swept() async {
+    func endSweep() async {
         let last = inFlight.lastTicket
-        while !inFlight.isDone(upTo: last), !isStopped { await answer() }
+        while !inFlight.isDone(upTo: last), !isStopped { await waitForAnswer() }
         // A later connection has a sweep of its own.
         guard !isStopped, !Task.isCancelled else { return }
         isSwept = true
@@ -317,7 +319,7 @@ actor Receiver {
         }
         let letter = DeadLetter(topic: event.topic.description, origin: origin, content: line)
         // An update comes after what it updates.
-        await settle(before: ticket)
+        await waitForEarlier(than: ticket)
         guard let ending = sequences.received(message) else {
             return await submit(event, of: message, withPicture: map.hasImages, letter, ticket)
         }

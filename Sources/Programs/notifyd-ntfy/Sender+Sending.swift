@@ -15,7 +15,7 @@ extension Sender {
         var slow = Backoff(from: .seconds(60))
         var told = ""
         while !Task.isCancelled {
-            await decide()
+            await decideDue()
             try await giveUpOldest()
             // Others may come meanwhile, behind it.
             guard let index = jobs.firstIndex(where: { !closed.isClosed($0.key.topic, at: now) }) else {
@@ -27,19 +27,18 @@ extension Sender {
                 try await perform(job)
                 backoff.reset()
                 slow.reset()
-                if !told.isEmpty { tellTaken() }
+                if !told.isEmpty { reportRecovery() }
                 told = ""
                 closed.open(job.key.topic)
-                tellClosed()
+                reportClosedTopics()
             } catch let failure as ServerFailure {
                 if case .send = job, case .forbidden = failure {
                     closed.close(job.key.topic, at: now)
-                    tellClosed()
+                    reportClosedTopics()
                     continue
                 }
                 guard try await isGivenUp(job, failure) else {
                     board.set(server.address.name, .outbound, failure)
-                    if failure.isRude { board.setRude(server.address.name, .outbound, failure.description) }
                     // The same is told once, and not with each attempt.
                     services.logger.log(
                         level: told == failure.description ? .debug : .notice, "The server takes nothing",
@@ -62,7 +61,7 @@ extension Sender {
     var now: Duration { ContinuousClock.now - start }
 
     /// Events whose time has come become jobs.
-    private func decide() async {
+    private func decideDue() async {
         let now = SystemClock.wall
         guard waiting.contains(where: { $0.due <= now }) else { return }
         var isAway: Bool?
@@ -169,7 +168,7 @@ extension Sender {
     // MARK: Failures
 
     /// The server has taken something after it had failed.
-    private func tellTaken() {
+    private func reportRecovery() {
         board.setRude(server.address.name, .outbound, nil)
         services.logger.notice("The server takes something again", metadata: ["server": "\(server.address.name)"])
     }
@@ -185,7 +184,7 @@ extension Sender {
                 "A claim cannot be said to the server",
                 metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])
             if case .forbidden = failure { readOnly.insert(key.topic) }
-            if case .missing = failure { tellOld() }
+            if case .missing = failure { reportMissingClear() }
             sent.set(key, .ended)
             return true
         case (.send(let event), .rejected(let reason)):
@@ -219,7 +218,7 @@ extension Sender {
     }
 
     /// Topics where this user may not write are a problem while others go on, and a failure if there is no other.
-    private func tellClosed() {
+    private func reportClosedTopics() {
         let name = server.address.name
         let refused = closed.names
         let list = refused.map { "\"\($0)\"" }.joined(separator: ", ")
@@ -228,21 +227,17 @@ extension Sender {
         let failure = ServerFailure.forbidden(reason)
         if isAll { board.set(name, .outbound, failure) } else { board.set(name, .outbound, .connected) }
         services.status.setProblem(
-            "\(name) publish",
-            isAll || refused.isEmpty
-                ? nil
-                : BridgeStatus.Problem(
-                    "\(name): \(reason); what goes there waits", failure.advice ?? ""))
+            "\(name) publish", isAll || refused.isEmpty ? nil : "\(name): \(reason); what goes there waits",
+            failure.advice ?? "")
     }
 
     /// There is nothing at the address of a clear: no attempt is made again before the next start.
-    private func tellOld() {
+    private func reportMissingClear() {
         knowsNoClear = true
         services.status.setProblem(
             "\(server.address.name) version",
-            BridgeStatus.Problem(
-                "\(server.address.name): it knows no clear (404), so what is claimed here stays on the phone",
-                "Update the server to ntfy 2.16 or newer, or write clear = false into its maps."))
+            "\(server.address.name): it knows no clear (404), so what is claimed here stays on the phone",
+            "Update the server to ntfy 2.16 or newer, or write clear = false into its maps.")
     }
 }
 

@@ -33,8 +33,7 @@ actor Sender {
     private var position: UInt64 = 0
     /// That of the cursor on disk.
     private var written: UInt64 = 0
-    private let wakes: AsyncStream<Void>
-    private let wake: AsyncStream<Void>.Continuation
+    private let wakeups: Wakeups
 
     /// An event that goes out unless somebody claims it.
     struct Waiting: Sendable {
@@ -84,7 +83,7 @@ actor Sender {
         self.client = client
         self.services = services
         self.board = board
-        (wakes, wake) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+        wakeups = Wakeups(services.loop)
     }
 
     func run() async throws {
@@ -156,7 +155,7 @@ actor Sender {
             for row in rows { handle(row) }
             position = rows.last?.number ?? position
             try await save(isFinal: false)
-            if !waiting.isEmpty || !jobs.isEmpty { wake.yield() }
+            if !waiting.isEmpty || !jobs.isEmpty { wakeups.wake() }
             while waiting.count + jobs.count > Self.maximumWaiting {
                 try await services.loop.pause(for: Self.pause)
             }
@@ -260,11 +259,9 @@ actor Sender {
     func waitForWork() async {
         let due = waiting.map { Duration.microseconds($0.due - SystemClock.wall) }.min()
         let opening = jobs.isEmpty ? nil : closed.next.map { $0 - now }
-        let alarm = [due, opening].compactMap { $0 }.min().map { pause in
-            services.loop.perform(after: max(pause, .milliseconds(1))) { [wake] in wake.yield() }
-        }
-        defer { alarm?.cancel() }
-        var iterator = wakes.makeAsyncIterator()
+        if let pause = [due, opening].compactMap(\.self).min() { wakeups.wake(after: max(pause, .milliseconds(1))) }
+        defer { wakeups.cancelAlarm() }
+        var iterator = wakeups.makeAsyncIterator()
         await iterator.next(isolation: self)
     }
 }

@@ -31,13 +31,9 @@ final class ServerClient: Sendable {
         self.settings = settings
         self.loop = loop
         limit = Locked(RequestLimit())
-        var configuration = HTTPClient.Configuration.cautious(
-            connect: .seconds(15), read: .microseconds(settings.silence.microseconds), write: .seconds(60))
-        if let authorities = settings.authorities {
-            var tls = TLSConfiguration.makeClientConfiguration()
-            tls.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authorities))
-            configuration.tlsConfiguration = tls
-        }
+        let configuration = HTTPClient.Configuration.cautious(
+            connect: .seconds(15), read: .microseconds(settings.silence.microseconds), write: .seconds(60),
+            trusting: try settings.authorities.map { try NIOSSLCertificate.fromPEMFile($0) })
         http = HTTPClient(eventLoopGroupProvider: .shared(group), configuration: configuration)
     }
 
@@ -62,13 +58,11 @@ final class ServerClient: Sendable {
         let type = response.headers.first(name: "content-type")?.lowercased() ?? ""
         guard type.hasPrefix("application/x-ndjson") || type.hasPrefix("application/json") else {
             let beginning = try? await beginning(of: response)
-            let found = ServerReply.description(of: beginning ?? [], type: type)
-            throw ServerFailure.rude(
-                "it answers with something else than messages (\(found)); is 'url' a server of ntfy?")
+            throw ServerFailure.noMessages(ServerReply.description(of: beginning ?? [], type: type))
         }
         let coding = response.headers.first(name: "content-encoding")?.lowercased() ?? "identity"
         guard coding == "identity" else { throw ServerFailure.rude("its answer is compressed, unasked") }
-        return ServerAnswer(response.body, type: type, at: pace, loop)
+        return ServerAnswer(body: response.body, type: type, pace: pace, loop: loop)
     }
 
     /// Has the server make a message. When it returns, the server has said that it has.
@@ -238,6 +232,13 @@ enum ServerFailure: Error, Equatable, CustomStringConvertible {
     /// Never, whoever asks.
     case rejected(String)
 
+    /// What it says are not messages.
+    ///
+    /// - Parameter found: what it says instead.
+    static func noMessages(_ found: String) -> ServerFailure {
+        .rude("it answers with something else than messages (\(found)); is 'url' a server of ntfy?")
+    }
+
     /// Whether only a person can mend it.
     var needsSomebody: Bool {
         switch self {
@@ -287,17 +288,10 @@ enum ServerFailure: Error, Equatable, CustomStringConvertible {
 /// The messages of an answer, which are read later.
 struct ServerAnswer: Sendable {
     fileprivate let body: HTTPClientResponse.Body
-    fileprivate let pace: ServerPace
-    fileprivate let loop: WorkLoop
     /// Its `Content-Type`.
     fileprivate let type: String
-
-    init(_ body: HTTPClientResponse.Body, type: String, at pace: ServerPace, _ loop: WorkLoop) {
-        self.body = body
-        self.type = type
-        self.pace = pace
-        self.loop = loop
-    }
+    fileprivate let pace: ServerPace
+    fileprivate let loop: WorkLoop
 
     /// For one reader.
     var lines: ServerLines { ServerLines(self) }
@@ -307,10 +301,8 @@ struct ServerAnswer: Sendable {
 /// are read as they are taken, and at the pace of ``ReadingLimit`` at most: what the server says meanwhile stays in the
 /// network.
 struct ServerLines {
+    private let answer: ServerAnswer
     private var iterator: HTTPClientResponse.Body.AsyncIterator
-    private let pace: ServerPace
-    private let loop: WorkLoop
-    private let type: String
     private var reader = LineReader()
     private var pause = Duration.zero
     private var lastLine = ContinuousClock.now
@@ -322,17 +314,15 @@ struct ServerLines {
     private static let timeout: Duration = .seconds(300)
 
     fileprivate init(_ answer: ServerAnswer) {
+        self.answer = answer
         iterator = answer.body.makeAsyncIterator()
-        pace = answer.pace
-        loop = answer.loop
-        type = answer.type
     }
 
     /// - Returns: the next piece, also one without a line; `nil` at the end.
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws -> LineReader.Piece? {
         guard !isOver else { return nil }
         // Other servers have their turn, also where there is no pause.
-        try await loop.pause(for: pause)
+        try await answer.loop.pause(for: pause)
         if let piece = try split() { return piece }
         guard let buffer = try await ServerClient.translating({ try await iterator.next(isolation: isolation) }) else {
             isOver = true
@@ -347,7 +337,7 @@ struct ServerLines {
     /// Splits some of what was read, and counts it before anybody looks at it.
     private mutating func split() throws -> LineReader.Piece? {
         guard let piece = reader.next() else { return nil }
-        pause = pace.read(lines: piece.ends, bytes: piece.bytes)
+        pause = answer.pace.read(lines: piece.ends, bytes: piece.bytes)
         if reader.isEndless { throw ServerFailure.rude("one of its lines has no end; is 'url' a server of ntfy?") }
         if let first = piece.lines.first {
             try check(first)
@@ -362,9 +352,7 @@ struct ServerLines {
     private mutating func check(_ line: [UInt8]) throws {
         guard !isKnown else { return }
         guard ServerReply.isLine(line) else {
-            let found = ServerReply.description(of: line, type: type)
-            throw ServerFailure.rude(
-                "it answers with something else than messages (\(found)); is 'url' a server of ntfy?")
+            throw ServerFailure.noMessages(ServerReply.description(of: line, type: answer.type))
         }
         isKnown = true
     }
@@ -412,13 +400,22 @@ final class InformationalLimit: ChannelInboundHandler {
 extension HTTPClient.Configuration {
     /// For servers that may do anything: nothing is followed and nothing decompressed, so that a small answer cannot
     /// become a large one.
-    static func cautious(connect: TimeAmount, read: TimeAmount, write: TimeAmount? = nil) -> HTTPClient.Configuration {
+    ///
+    /// - Parameter authorities: whom to trust; `nil`: those of the system.
+    static func cautious(
+        connect: TimeAmount, read: TimeAmount, write: TimeAmount? = nil, trusting authorities: [NIOSSLCertificate]? = nil
+    ) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.decompression = .disabled
         configuration.httpVersion = .http1Only
         configuration.timeout = Timeout(connect: connect, read: read)
         configuration.timeout.write = write
         configuration.connectionPool.retryConnectionEstablishment = false
+        if let authorities {
+            var tls = TLSConfiguration.makeClientConfiguration()
+            tls.trustRoots = .certificates(authorities)
+            configuration.tlsConfiguration = tls
+        }
         configuration.http1_1ConnectionDebugInitializer = { channel in
             channel.eventLoop.submit {
                 let pipeline = channel.pipeline.syncOperations

@@ -56,7 +56,6 @@ struct Subscription: Sendable {
                 pause = backoff.next()
                 if failure.needsSomebody { pause = .seconds(10) + slow.next() }
                 board.set(name, .inbound, failure)
-                if failure.isRude { board.setRude(name, .inbound, failure.description) }
                 // The same is told once, and not with each attempt.
                 let isTold = told.withLock { told in
                     defer { told = Told(reason: failure.description, isRude: failure.isRude) }
@@ -94,16 +93,16 @@ struct Subscription: Sendable {
         var sweep: Task<Void, Never>?
         defer { sweep?.cancel() }
         let begin = ContinuousClock.now
-        try await take(answer) { next in
+        try await passLines(of: answer) { next in
             if ContinuousClock.now - begin > Self.politeTime {
                 board.setRude(name, .inbound, nil)
-                tellBack()
+                reportReturn()
             }
             switch next {
             case .nothing: break
             case .opened(let clockWentBack):
                 board.set(name, .inbound, .connected)
-                if !told.withLock({ $0.isRude }) { tellBack() }
+                if !told.withLock({ $0.isRude }) { reportReturn() }
                 if sweep == nil {
                     sweep = loop.task { await self.sweep(topics, since: clockWentBack ? "all" : since) }
                 }
@@ -113,7 +112,7 @@ struct Subscription: Sendable {
         }
     }
 
-    private func tellBack() {
+    private func reportReturn() {
         let wasAway = told.withLock { told in
             defer { told = Told() }
             return !told.reason.isEmpty
@@ -124,8 +123,8 @@ struct Subscription: Sendable {
     /// Passes the lines of an answer on.
     ///
     /// - Parameter deadline: when it has to end; `nil` for a stream.
-    private func take(
-        _ answer: ServerAnswer, until deadline: ContinuousClock.Instant? = nil,
+    private func passLines(
+        of answer: ServerAnswer, until deadline: ContinuousClock.Instant? = nil,
         _ handle: (Receiver.Next) async -> Void = { _ in }
     ) async throws {
         var lines = answer.lines
@@ -134,10 +133,10 @@ struct Subscription: Sendable {
             malformed.add(piece.empty)
             try check(malformed)
             for line in piece.lines {
-                do {
-                    await handle(try await receiver.take(line))
+                do throws(MapError) {
+                    await handle(try await receiver.receive(line))
                     malformed.addMessage()
-                } catch is NtfyError {
+                } catch {
                     malformed.add()
                     try check(malformed)
                 }
@@ -157,7 +156,7 @@ struct Subscription: Sendable {
         guard since != "none", (try? await loop.pause(for: Self.sweepDelay)) != nil else { return }
         var backoff = Backoff()
         while !Task.isCancelled {
-            if await poll(topics, "poll=1&since=\(since)") { return await receiver.swept() }
+            if await poll(topics, "poll=1&since=\(since)") { return await receiver.endSweep() }
             await loop.sleep(for: backoff.next())
         }
     }
@@ -167,7 +166,7 @@ struct Subscription: Sendable {
     private func poll(_ topics: String, _ query: String) async -> Bool {
         do {
             try await client.waitForTurn()
-            try await take(try await client.messages(of: topics, query: query), until: .now + Self.pollTimeout)
+            try await passLines(of: try await client.messages(of: topics, query: query), until: .now + Self.pollTimeout)
             return true
         } catch {
             logger.debug("A sweep has failed", metadata: ["server": "\(name)"])
@@ -206,13 +205,13 @@ actor TopicAccess {
         if !refused.isEmpty, let found = try await stream(query) { return found }
         refused = []
         if let found = try await stream(query) {
-            tell()
+            reportRefused()
             return found
         }
         // With one topic it is known which one.
         refused = topics.count == 1 ? Set(topics) : try await refusedTopics()
         asked = .now
-        tell()
+        reportRefused()
         guard !allowed.isEmpty else { throw ServerFailure.forbidden(Self.sentence(topics)) }
         guard let found = try await stream(query) else { throw ServerFailure.forbidden(Self.sentence(topics)) }
         return found
@@ -261,65 +260,23 @@ actor TopicAccess {
 
     // MARK: For people
 
-    private func tell() {
+    private func reportRefused() {
         let server = client.settings
         let unread = topics.filter { refused.contains($0) && server.map(ofTopic: $0) != nil }
         let deaf = topics.filter { refused.contains($0) && server.map(ofTopic: $0) == nil }
+        let name = server.address.name
         status.setProblem(
-            "\(server.address.name) subscribe",
-            unread.isEmpty || allowed.isEmpty
-                ? nil
-                : BridgeStatus.Problem(
-                    "\(server.address.name): \(Self.sentence(unread)); the others are received",
-                    "Allow it at the server, or take \(Self.list(unread)) out of 'subscribe'."))
+            "\(name) subscribe",
+            unread.isEmpty || allowed.isEmpty ? nil : "\(name): \(Self.sentence(unread)); the others are received",
+            "Allow it at the server, or take \(Self.list(unread)) out of 'subscribe'.")
         status.setProblem(
-            "\(server.address.name) clear",
+            "\(name) clear",
             deaf.isEmpty
-                ? nil
-                : BridgeStatus.Problem(
-                    "\(server.address.name): \(Self.sentence(deaf)), so what is read on the phone is not heard here",
-                    "Allow it at the server, or write clear = false into the map with publish = \"\(deaf[0])\"."))
+                ? nil : "\(name): \(Self.sentence(deaf)), so what is read on the phone is not heard here",
+            "Allow it at the server, or write clear = false into the map with publish = \"\(deaf.first ?? "")\".")
     }
 
     static func sentence(_ topics: [String]) -> String { "it does not allow this user to read \(list(topics))" }
 
     private static func list(_ topics: [String]) -> String { topics.map { "\"\($0)\"" }.joined(separator: ", ") }
-}
-
-/// Lets one task at a time through, in the order in which they come, also while it waits for something.
-final class Turn: Sendable {
-    private struct State {
-        var isTaken = false
-        var waiting: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Locked(State())
-
-    /// - Parameter isolation: the actor of the caller; leave it out.
-    func perform<Result>(
-        isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> Result
-    ) async rethrows -> Result {
-        await withCheckedContinuation { continuation in
-            let isMine = state.withLock { state in
-                guard state.isTaken else {
-                    state.isTaken = true
-                    return true
-                }
-                state.waiting.append(continuation)
-                return false
-            }
-            if isMine { continuation.resume() }
-        }
-        defer {
-            let next = state.withLock { state -> CheckedContinuation<Void, Never>? in
-                guard !state.waiting.isEmpty else {
-                    state.isTaken = false
-                    return nil
-                }
-                return state.waiting.removeFirst()
-            }
-            next?.resume()
-        }
-        return try await body()
-    }
 }

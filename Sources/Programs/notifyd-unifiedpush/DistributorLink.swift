@@ -26,27 +26,21 @@ final class DistributorLink: Sendable {
     /// Connects, and finds the distributors that are there.
     ///
     /// - Parameters:
-    ///   - address: of the bus.
-    ///   - loop: where calls are delivered.
     ///   - onOwners: runs when a distributor has come or gone.
     ///   - onCall: runs for each call of the connector's interface, with the names of distributors that the caller
     ///     owns. Of its arguments, it has as much as is looked at.
-    ///   - onLoss: runs once when the connection is lost, with the reason.
     static func open(
-        _ address: String, on loop: WorkLoop, onOwners: @escaping @Sendable () -> Void,
-        onCall: @escaping @Sendable (IncomingCall, _ distributors: Set<String>) -> Void,
-        onLoss: @escaping @Sendable (_ reason: String) -> Void
+        _ services: BridgeServices, onOwners: @escaping @Sendable () -> Void,
+        onCall: @escaping @Sendable (IncomingCall, _ distributors: Set<String>) -> Void
     ) async throws(NotifyError) -> DistributorLink {
         let owners = Locked<[String: String]>([:])
-        let connection = try await Connection.open(
-            address, on: loop, maximumMessage: DaemonLink.maximumMessage,
-            onSignal: { signal in
-                guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
-                    let name = signal.arguments[0].string, let owner = signal.arguments[2].string
-                else { return }
-                Self.note(owner, of: name, owners)
-                onOwners()
-            }, onClose: { onLoss(DaemonLink.lossReason) }, onCut: { onLoss(DaemonLink.cutReason) })
+        let connection = try await services.connect { signal in
+            guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
+                let name = signal.arguments[0].string, let owner = signal.arguments[2].string
+            else { return }
+            Self.setOwner(owner, of: name, owners)
+            onOwners()
+        }
         connection.export(connectorInterface) { call in
             let sender = call.message.sender
             onCall(call.trimmed, Set(owners.withLock { $0.filter { $0.value == sender }.keys }))
@@ -58,7 +52,7 @@ final class DistributorLink: Sendable {
                 "type='signal',sender='\(Bus.name)',interface='\(Bus.interface)',member='NameOwnerChanged',"
                 + "arg0namespace='\(DistributorName.prefix.dropLast())'"
             _ = try await connection.call(.toBus("AddMatch", [.string(rule)]))
-            for name in try await link.names("ListNames") { await link.ask(name) }
+            for name in try await link.names("ListNames") { await link.findOwner(of: name) }
         } catch {
             connection.close()
             throw error
@@ -66,16 +60,16 @@ final class DistributorLink: Sendable {
         return link
     }
 
-    private static func note(_ owner: String, of name: String, _ owners: Locked<[String: String]>) {
+    private static func setOwner(_ owner: String, of name: String, _ owners: Locked<[String: String]>) {
         guard DistributorName.isOne(name) else { return }
         owners.withLock { $0[name] = owner.isEmpty ? nil : owner }
     }
 
     /// The answer is noted in order with the signals.
-    private func ask(_ name: String) async {
+    private func findOwner(of name: String) async {
         await withCheckedContinuation { continuation in
             connection.call(.toBus("GetNameOwner", [.string(name)])) { [owners] answer in
-                if let owner = (try? answer.get())?.arguments.first?.string { Self.note(owner, of: name, owners) }
+                if let owner = (try? answer.get())?.arguments.first?.string { Self.setOwner(owner, of: name, owners) }
                 continuation.resume()
             }
         }
@@ -105,7 +99,7 @@ final class DistributorLink: Sendable {
     func start(_ name: String) async throws(NotifyError) {
         guard owner(of: name) == nil else { return }
         _ = try await connection.call(.toBus("StartServiceByName", [.string(name), .uint32(0)]))
-        await ask(name)
+        await findOwner(of: name)
     }
 
     /// Calls a method of a distributor, by its unique name: only itself can answer.
@@ -168,21 +162,20 @@ struct DistributorChoice: Equatable, Sendable {
         if let configured, configured != owner {
             if available.contains(configured) { return .register(configured) }
             let text = "the distributor \(configured) of unifiedpush.toml is not there; is it installed?"
-            guard available.contains(owner) else { return .wait(Registration.Problem(text: text)) }
-            return .register(owner, Registration.Problem(text: "\(text) Until then \(owner) delivers"))
+            guard available.contains(owner) else { return .wait("\(text)") }
+            return .register(owner, "\(text) Until then \(owner) delivers")
         }
         guard owner.isEmpty else {
             if available.contains(owner) { return .register(owner) }
             return .wait(
-                Registration.Problem(
-                    text: "its distributor \(owner) is away, and the endpoint waits for it; "
-                        + "if it does not come back: notifyctl push-endpoint move \(endpoint)"))
+                """
+                its distributor \(owner) is away, and the endpoint waits for it; if it does not come back: \
+                notifyctl push-endpoint move \(endpoint)
+                """)
         }
         if let name = available.first(where: known.contains) { return .register(name) }
         guard let name = available.first else {
-            return .wait(
-                Registration.Problem(
-                    text: "there is no distributor of UnifiedPush on the bus; install one, such as KUnifiedPush"))
+            return .wait("there is no distributor of UnifiedPush on the bus; install one, such as KUnifiedPush")
         }
         guard available.count == 1 else {
             let names = available.joined(separator: ", ")

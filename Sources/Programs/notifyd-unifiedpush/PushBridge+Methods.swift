@@ -83,7 +83,7 @@ extension PushBridge {
         }
         // Who makes an endpoint wants the distributor to run.
         usedDistributors = []
-        wake()
+        wakeups.wake()
         await waitForAddress(endpoint.token)
         guard let made = endpoints[endpoint.token] else {
             throw Self.error("Unknown", "The endpoint \(name) was removed meanwhile.")
@@ -156,7 +156,7 @@ extension PushBridge {
         former += old.filter { !former.contains($0) }
         registrations[token] = nil
         endWait(for: token)
-        wake()
+        wakeups.wake()
     }
 
     // MARK: Move
@@ -187,7 +187,7 @@ extension PushBridge {
         if !former.contains(old) { former.append(old) }
         registrations[token] = nil
         usedDistributors = []
-        wake()
+        wakeups.wake()
         await waitForAddress(token)
         return secrets(of: try find(name))
     }

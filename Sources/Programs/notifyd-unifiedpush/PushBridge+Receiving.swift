@@ -12,8 +12,7 @@ extension PushBridge {
     private static let maximumRefusals = 1024
     private static let members: Set<String> = ["Message", "NewEndpoint", "Unregistered"]
 
-    func take(_ delivered: DeliveredCall) async {
-        let call = delivered.call
+    func handle(_ call: IncomingCall, by distributors: Set<String>) async {
         guard call.message.path == DistributorLink.connectorPath else {
             return call.fail(
                 "org.freedesktop.DBus.Error.UnknownObject", "The connector is \(DistributorLink.connectorPath).")
@@ -25,7 +24,7 @@ extension PushBridge {
                 "There is no method \((call.message.member ?? "").visible()) in \(DistributorLink.connectorInterface); "
                     + "its methods are Message, NewEndpoint and Unregistered.")
         }
-        guard !delivered.distributors.isEmpty else { return deny(call) }
+        guard !distributors.isEmpty else { return deny(call) }
         guard call.message.signature == "a{sv}", let arguments = call.message.arguments.first?.entries,
             let token = arguments["token"]?.string, token.utf8.count <= PushEndpoint.maximumToken
         else {
@@ -34,27 +33,27 @@ extension PushBridge {
                 "This takes a dictionary a{sv} with \"token\", a string of at most \(PushEndpoint.maximumToken) bytes.")
         }
         guard let endpoint = endpoints[token] else {
-            if member == "Message" { noteUnknown(token, delivered.distributors) }
-            return call.done()
+            if member == "Message" { reportUnknown(token, distributors) }
+            return call.confirm()
         }
         let asked = registrations[token]?.distributor ?? ""
         // The one that was asked last comes first: a program may own several names.
-        var current = [asked, endpoint.distributor].first(where: delivered.distributors.contains)
+        var current = [asked, endpoint.distributor].first(where: distributors.contains)
         if asked.isEmpty, endpoint.distributor.isEmpty {
             // It was asked by an earlier run, which ended before it wrote down whom it had asked. Nobody else knows the
             // token.
-            current = delivered.distributors.min()
+            current = distributors.min()
         }
-        let isFormer = former.contains { $0.token == token && delivered.distributors.contains($0.distributor) }
+        let isFormer = former.contains { $0.token == token && distributors.contains($0.distributor) }
         guard current != nil || isFormer else { return deny(call) }
         switch member {
-        case "Message": await takeMessage(call, endpoint, arguments)
+        case "Message": await handleMessage(call, endpoint, arguments)
         case "NewEndpoint":
-            guard let current else { return call.done() }
-            await takeAddress(call, endpoint, arguments["endpoint"]?.string ?? "", of: current)
+            guard let current else { return call.confirm() }
+            await handleAddress(call, endpoint, arguments["endpoint"]?.string ?? "", of: current)
         case "Unregistered":
             if current != nil { unregistered(endpoint) }
-            call.done()
+            call.confirm()
         default: break
         }
     }
@@ -62,7 +61,7 @@ extension PushBridge {
     /// A message for an endpoint that is not in the state: nobody can decrypt it. If the endpoint was removed here, the
     /// distributor has not been told yet, and nothing is wrong. Any other was lost with the state: the status reports
     /// that, and the registration is ended.
-    private func noteUnknown(_ token: String, _ distributors: Set<String>) {
+    private func reportUnknown(_ token: String, _ distributors: Set<String>) {
         guard !removed.contains(token), !former.contains(where: { $0.token == token }) else { return }
         unknownMessages += 1
         services.logger.warning(
@@ -70,17 +69,15 @@ extension PushBridge {
         let count = unknownMessages == 1 ? "1 message was" : "\(unknownMessages) messages were"
         services.status.setProblem(
             "endpoint",
-            BridgeStatus.Problem(
-                "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a copy, or it "
-                    + "was removed while its distributor was away",
-                "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender "
-                    + "the new address and keys."
-            ))
+            "\(count) dropped: the endpoint is not in the state, which was deleted or put back from a copy, or it was "
+                + "removed while its distributor was away",
+            "If the endpoint is missed: notifyctl push-endpoint create NAME --topic /…, and give its sender the new "
+                + "address and keys.")
         // The list is limited, because tokens can be made up.
         for distributor in distributors where former.count < 2 * PushEndpoint.maximumCount {
             former.append(FormerRegistration(token: token, distributor: distributor))
         }
-        wake()
+        wakeups.wake()
     }
 
     private func deny(_ call: IncomingCall) {
@@ -92,7 +89,7 @@ extension PushBridge {
 
     // MARK: Message
 
-    private func takeMessage(
+    private func handleMessage(
         _ call: IncomingCall, _ endpoint: PushEndpoint, _ arguments: [String: Value]
     ) async {
         services.memory.noteWork()
@@ -102,7 +99,7 @@ extension PushBridge {
         let push = DeliveredPush(at: SystemClock.wall, token: endpoint.token, message: bytes)
         let publication: DaemonCall
         do throws(PushRefusal) {
-            guard let made = try endpoint.publication(of: push, settings) else { return call.done() }
+            guard let made = try endpoint.publication(of: push, settings) else { return call.confirm() }
             publication = made
         } catch {
             return confirm(call, afterKeeping: error, endpoint)
@@ -111,7 +108,7 @@ extension PushBridge {
         guard queue.isEmpty, underWay < Self.maximumUnderWay else { return await keepForLater(push, number, call) }
         underWay += 1
         services.daemon.submit(publication) { [loop = services.loop] answer in
-            if answer.isDone { call.done() }
+            if answer.isDone { call.confirm() }
             loop.task { await self.answered(answer, push, number, endpoint, call) }
         }
     }
@@ -149,7 +146,7 @@ extension PushBridge {
                 "org.freedesktop.DBus.Error.LimitsExceeded",
                 "notifyd takes nothing now, and nothing more can be kept for it; deliver this message later.")
         }
-        call.done()
+        call.confirm()
     }
 
     /// Confirms a message that can never become an event, once its dead letter is on disk. Other messages do not wait
@@ -180,7 +177,7 @@ extension PushBridge {
     }
 
     private func keep(_ refusal: PushRefusal, _ endpoint: PushEndpoint, confirming call: IncomingCall) async {
-        if await keep(refusal, endpoint) { call.done() }
+        if await keep(refusal, endpoint) { call.confirm() }
         refusals -= 1
         services.memory.noteWork()
     }
@@ -197,7 +194,7 @@ extension PushBridge {
 
     // MARK: Addresses
 
-    private func takeAddress(
+    private func handleAddress(
         _ call: IncomingCall, _ endpoint: PushEndpoint, _ address: String, of distributor: String
     ) async {
         let token = endpoint.token
@@ -207,7 +204,7 @@ extension PushBridge {
                 "An endpoint has no good address", metadata: ["endpoint": "\(endpoint.name)", "error": "\(flaw)"])
             show()
             endWait(for: token)
-            wake(after: pauseAfterTrouble())
+            wakeups.wake(after: pauseAfterTrouble())
             return call.fail("org.freedesktop.DBus.Error.InvalidArgs", "Of \"endpoint\": \(flaw).")
         }
         registrations[token]?.flaw = nil
@@ -235,9 +232,9 @@ extension PushBridge {
                 return call.fail(
                     "org.freedesktop.DBus.Error.Failed", "The address cannot be written; say it again later.")
             }
-            wake()
+            wakeups.wake()
         }
-        call.done()
+        call.confirm()
         endWaitIfRegistered(token)
         show()
     }
@@ -248,10 +245,9 @@ extension PushBridge {
             "The distributor has unregistered an endpoint; it is registered again",
             metadata: ["endpoint": "\(endpoint.name)"])
         registrations[endpoint.token] = Registration(
-            problem: Registration.Problem(
-                text: "the distributor has unregistered it; it is registered again within five minutes"))
+            problem: "the distributor has unregistered it; it is registered again within five minutes")
         show()
-        wake(after: pauseAfterTrouble())
+        wakeups.wake(after: pauseAfterTrouble())
     }
 }
 
@@ -276,7 +272,7 @@ extension PushEndpoint {
         let payload: [UInt8]
         do throws(WebPushError) { payload = try keys.open(push.message) } catch { throw PushRefusal("\(error)") }
         let event: PushEvent
-        do throws(PushError) {
+        do throws(MapError) {
             let source = PushSource(name: name, topic: topic, map: settings.maps[name] ?? PushMap())
             guard let made = try source.eventUnlessLeftOut(payload) else { return nil }
             event = made
@@ -311,7 +307,7 @@ extension JSON {
 
 extension IncomingCall {
     /// Confirms a call of the distributor. The id of the message says which, if it has one.
-    fileprivate func done() {
+    fileprivate func confirm() {
         let id = message.arguments.first?.entries?["id"]
         reply([.variants(message.member == "Message" ? id.map { ["id": $0] } ?? [:] : [:])])
     }

@@ -28,8 +28,7 @@ extension PushBridge {
         }
         let choice: DistributorChoice
         do throws(NotifyError) { choice = try await self.choice() } catch {
-            let problem = Registration.Problem(text: "the bus does not tell which distributors there are")
-            for token in endpoints.keys { fail(token, problem) }
+            for token in endpoints.keys { fail(token, "the bus does not tell which distributors there are") }
             show()
             return pauseAfterTrouble()
         }
@@ -47,9 +46,9 @@ extension PushBridge {
             if let time = timeToComeBack(name) {
                 pauses.append(time)
                 away.formUnion(tokens.keys)
-                let problem = Registration.Problem(
-                    text: "\(name) has ended; if it does not come back, it is started in some minutes")
-                for token in tokens.keys { fail(token, problem) }
+                for token in tokens.keys {
+                    fail(token, "\(name) has ended; if it does not come back, it is started in some minutes")
+                }
             } else {
                 await register(tokens, with: name)
             }
@@ -65,8 +64,7 @@ extension PushBridge {
         var startProblem = ""
         do throws(NotifyError) { try await link.start(name) } catch { startProblem = ": \(error.message)" }
         guard let owner = link.owner(of: name) else {
-            let problem = Registration.Problem(text: "\(name) cannot be started\(startProblem)")
-            for token in tokens.keys { fail(token, problem) }
+            for token in tokens.keys { fail(token, "\(name) cannot be started\(startProblem)") }
             return
         }
         usedDistributors.insert(name)
@@ -129,8 +127,7 @@ extension PushBridge {
             let isRegistered = answer["success"]?.string == "REGISTRATION_SUCCEEDED"
             problem = isRegistered ? nil : Self.explanation(of: answer["reason"]?.string ?? "")
         } catch {
-            problem = Registration.Problem(
-                text: error.code == .timedOut ? "it has not answered in time" : "it refuses: \(error.message)")
+            problem = error.code == .timedOut ? "it has not answered in time" : "it refuses: \(error.message)"
         }
         guard endpoints[token] != nil else { return }
         if let problem {
@@ -152,8 +149,8 @@ extension PushBridge {
 
     private static func explanation(of reason: String) -> Registration.Problem {
         switch reason {
-        case "INTERNAL_ERROR": Registration.Problem(text: "the distributor has an internal error")
-        case "NETWORK": Registration.Problem(text: "the distributor has no network")
+        case "INTERNAL_ERROR": "the distributor has an internal error"
+        case "NETWORK": "the distributor has no network"
         case "ACTION_REQUIRED":
             Registration.Problem(
                 text: "the distributor needs you: open its settings, and log in or remove registrations",
@@ -162,7 +159,7 @@ extension PushBridge {
             Registration.Problem(
                 text: "the distributor takes only senders with a VAPID key; create the endpoint with one",
                 needsUser: true)
-        default: Registration.Problem(text: "the distributor refuses, and does not say why")
+        default: "the distributor refuses, and does not say why"
         }
     }
 
@@ -185,13 +182,11 @@ extension PushBridge {
 
     /// Why an endpoint does not work; `nil` if it does.
     func problem(of endpoint: PushEndpoint) -> Registration.Problem? {
-        guard let registration = registrations[endpoint.token] else {
-            return Registration.Problem(text: "it is not registered yet")
-        }
+        guard let registration = registrations[endpoint.token] else { return "it is not registered yet" }
         if let flaw = registration.flaw { return Registration.Problem(text: flaw) }
         if let problem = registration.problem { return problem }
         guard !endpoint.address.isEmpty, registration.distributor == endpoint.distributor else {
-            return Registration.Problem(text: "the distributor \(registration.distributor) has not said an address yet")
+            return "the distributor \(registration.distributor) has not said an address yet"
         }
         return nil
     }

@@ -19,12 +19,11 @@ public actor PushBridge: Bridge {
     let services: BridgeServices
     let link: DistributorLink
     let queue: PushQueue
-    private let calls: AsyncStream<DeliveredCall>
-    /// Why the connection to distributors was lost.
-    private let losses: AsyncStream<String>
-    private let wakeups: AsyncStream<Void>
-    private let wakeup: AsyncStream<Void>.Continuation
-    private var alarm: WorkTimer?
+    /// Calls of the connector's interface, with the names of distributors that the caller owned when it called; none if
+    /// it is not a distributor.
+    private let calls: AsyncStream<(call: IncomingCall, distributors: Set<String>)>
+    /// Has endpoints registered.
+    let wakeups: Wakeups
 
     /// By their tokens.
     var endpoints: [String: PushEndpoint] = [:]
@@ -61,23 +60,21 @@ public actor PushBridge: Bridge {
         self.settings = settings
         self.services = services
         queue = try await PushQueue(services)
-        let (calls, call) = AsyncStream.makeStream(
-            of: DeliveredCall.self, bufferingPolicy: .bufferingOldest(Self.maximumCalls))
-        let (wakeups, wakeup) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        (self.calls, self.wakeups, self.wakeup) = (calls, wakeups, wakeup)
-        let (losses, loss) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingOldest(1))
-        self.losses = losses
+        let (calls, delivered) = AsyncStream.makeStream(
+            of: (call: IncomingCall, distributors: Set<String>).self,
+            bufferingPolicy: .bufferingOldest(Self.maximumCalls))
+        self.calls = calls
+        let wakeups = Wakeups(services.loop)
+        self.wakeups = wakeups
         do throws(NotifyError) {
-            link = try await DistributorLink.open(services.address, on: services.loop) {
-                wakeup.yield()
-            } onCall: { message, distributors in
-                if case .dropped = call.yield(DeliveredCall(call: message, distributors: distributors)) {
-                    message.fail(
+            link = try await DistributorLink.open(services) {
+                wakeups.wake()
+            } onCall: { call, distributors in
+                if case .dropped = delivered.yield((call, distributors)) {
+                    call.fail(
                         "org.freedesktop.DBus.Error.LimitsExceeded",
                         "\(Self.maximumCalls) messages wait to be taken; deliver this one later.")
                 }
-            } onLoss: { reason in
-                loss.yield(reason)
             }
         } catch {
             throw BridgeFailure(75, "the bus cannot be reached: \(error)")
@@ -105,53 +102,30 @@ public actor PushBridge: Bridge {
             group.addTask { await self.takeCalls() }
             group.addTask { await self.keepRegistered() }
             group.addTask { await self.queue.run { await self.publish($0) } }
-            // Started again, it has its name again, and everything is registered and delivered again.
-            group.addTask { for await reason in self.losses { throw BridgeFailure(75, reason) } }
             // The first error ends the others, too; `waitForAll` would wait for them.
             while try await group.next() != nil {}
         }
         // What notifyd is about to answer is answered to the distributor too.
-        let deadline = ContinuousClock.now + .seconds(2)
-        while underWay > 0, ContinuousClock.now < deadline {
-            // The task is cancelled, and would not sleep.
-            await services.loop.task { [loop = services.loop] in await loop.sleep(for: .milliseconds(5)) }.value
-        }
+        await services.wait { underWay > 0 }
     }
 
     /// The connection and what is registered stay.
     public func reload(_ settings: PushSettings) async -> Bool {
         self.settings = settings
-        wake()
+        wakeups.wake()
         return true
     }
 
     public func check() async {}
 
     private func takeCalls() async {
-        for await call in calls { await take(call) }
+        for await (call, distributors) in calls { await handle(call, by: distributors) }
     }
 
     /// Registers what is not registered, whenever something has changed, and after a pause when it has failed.
     private func keepRegistered() async {
-        wakeup.yield()
-        for await _ in wakeups {
-            wake(after: await register())
-        }
-        alarm?.cancel()
+        wakeups.wake()
+        for await _ in wakeups { wakeups.wake(after: await register()) }
+        wakeups.cancelAlarm()
     }
-
-    /// Has endpoints registered soon.
-    func wake() { wakeup.yield() }
-
-    func wake(after pause: Duration) {
-        alarm?.cancel()
-        alarm = services.loop.perform(after: pause) { [wakeup] in wakeup.yield() }
-    }
-}
-
-/// A call of the connector's interface.
-struct DeliveredCall: Sendable {
-    let call: IncomingCall
-    /// The names of distributors that the caller owned when it called; none if it is not a distributor.
-    let distributors: Set<String>
 }

@@ -48,16 +48,9 @@ struct PushEndpoint: Sendable {
     }
 
     static func isName(_ text: String) -> Bool {
-        1...maximumName ~= text.utf8.count
-            && text.utf8.first.map { ![UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: ".")].contains($0) } == true
-            && text.utf8.allSatisfy { character in
-                switch character {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                    true
-                default: false
-                }
-            }
+        guard let first = text.utf8.first, text.utf8.count <= maximumName else { return false }
+        return (first.isLetter || first.isDigit)
+            && text.utf8.allSatisfy { $0.isNameCharacter || $0 == UInt8(ascii: ".") }
     }
 
     /// Why senders cannot push to an address; `nil` if they can. An address is secret, and is not quoted.
@@ -89,19 +82,13 @@ struct PushEndpoint: Sendable {
     // MARK: Its record
 
     var change: RecordChange {
-        var members: [JSON.Member] = [
-            ("name", .string(name)), ("topic", .string(topic.description)), ("token", .string(token)),
-            ("generation", .string(generation)), ("private", .string(Base64URL.encode(keys.privateBytes))),
-            ("auth", .string(Base64URL.encode(keys.authentication))), ("address", .string(address)),
-            ("changed", .integer(changed)), ("distributor", .string(distributor)),
-        ]
-        if let server {
-            members.append(("vapid", .string("\(server)")))
-            if let bytes = server.privateBytes {
-                members.append(("vapid-private", .string(Base64URL.encode(bytes))))
-            }
-        }
-        return .put(Self.recordPrefix + name, JSON.object(members).bytes)
+        let record = JSON.object(present: [
+            "name": name, "topic": topic.description, "token": token, "generation": generation,
+            "private": Base64URL.encode(keys.privateBytes), "auth": Base64URL.encode(keys.authentication),
+            "address": address, "changed": changed, "distributor": distributor, "vapid": server.map { "\($0)" },
+            "vapid-private": server?.privateBytes.map(Base64URL.encode),
+        ])
+        return .put(Self.recordPrefix + name, record.bytes)
     }
 
     /// `nil` if it is not a record of an endpoint.
@@ -146,6 +133,11 @@ struct Registration: Sendable {
     }
 }
 
+/// A problem that nobody has to do something about.
+extension Registration.Problem: ExpressibleByStringInterpolation {
+    init(stringLiteral text: String) { self.init(text: text) }
+}
+
 /// A registration that has no use any more, and that its distributor does not know of yet: its endpoint was removed, or
 /// belongs to another distributor. It is kept on disk until it is ended.
 struct FormerRegistration: Equatable, Sendable {
@@ -157,13 +149,13 @@ struct FormerRegistration: Equatable, Sendable {
 
     private var key: String { Self.recordPrefix + token + "/" + distributor }
 
-    init(token: String, distributor: String) { (self.token, self.distributor) = (token, distributor) }
-
     // MARK: Its record
 
     var change: RecordChange { .put(key, text: distributor) }
     var removal: RecordChange { .remove(key) }
+}
 
+extension FormerRegistration {
     /// `nil` if it is not a record of one.
     init?(key: String) {
         let parts = key.dropFirst(Self.recordPrefix.count).split(separator: "/")
@@ -195,11 +187,9 @@ struct DeliveredPush: Equatable, Sendable {
     // MARK: Its record
 
     var record: [UInt8] { Array("\(at) \(token)\n".utf8) + message }
+}
 
-    init(at: Int64, token: String, message: [UInt8]) {
-        (self.at, self.token, self.message) = (at, token, message)
-    }
-
+extension DeliveredPush {
     /// `nil` if it is not a record of a message.
     init?(record: [UInt8]) {
         guard let end = record.firstIndex(of: UInt8(ascii: "\n")),

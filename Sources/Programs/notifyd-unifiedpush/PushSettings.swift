@@ -68,13 +68,6 @@ enum DistributorName {
     /// Whether a name on the bus is that of a distributor.
     static func isOne(_ name: String) -> Bool {
         name.utf8.count <= 255 && name.utf8.count > prefix.utf8.count && name.hasPrefix(prefix)
-            && name.utf8.allSatisfy { character in
-                switch character {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+            && name.utf8.allSatisfy { $0.isNameCharacter || $0 == UInt8(ascii: ".") }
     }
 }

@@ -35,7 +35,7 @@ struct NtfyMessageTests {
                 NtfyAction(label: "Open", kind: .view(url: "https://example.com"), clears: true),
                 NtfyAction(
                     label: "Lock",
-                    kind: .http(url: "https://door/lock", method: "POST", headers: [("A", "b")], body: "1")),
+                    kind: .http(url: "https://door/lock", method: "POST", headers: [.init("A", "b")], body: "1")),
                 NtfyAction(label: "Photo", kind: .broadcast),
             ])
         #expect(NtfyAction.list(from: NtfyAction.text(of: message.actions)) == message.actions)
@@ -62,7 +62,7 @@ struct NtfyMessageTests {
         #"{"event":"message","id":"a","time":1,"topic":"t","sequence_id":"/"}"#,
     ])
     func whatIsNoMessageIsRefused(_ line: String) {
-        #expect(throws: NtfyError.self) { try message(line) }
+        #expect(throws: MapError.self) { try message(line) }
     }
 
     @Test func membersOfAWrongTypeCountAsMissing() throws {

@@ -5,18 +5,18 @@ import NotifyText
 /// [ntfy, "JSON message format"](https://docs.ntfy.sh/subscribe/api/#json-message-format).
 /// Members and events that are not known are passed over.
 public struct NtfyMessage: Equatable, Sendable {
-    public enum Event: Equatable, Sendable {
+    public enum Event: String, Sendable {
         /// The first line of a stream.
         case open
         /// Nothing else was said for a while.
         case keepalive
         case message
         /// The notifications of a sequence are taken off all devices.
-        case clear
+        case clear = "message_clear"
         /// They are deleted there.
-        case delete
+        case delete = "message_delete"
         /// A message is at the server, and has to be fetched.
-        case pollRequest
+        case pollRequest = "poll_request"
         case unknown
     }
 
@@ -61,14 +61,6 @@ public struct NtfyMessage: Equatable, Sendable {
     public var hasSequence: Bool { !sequence.hasBytes(of: id) }
 }
 
-/// Why a line is not taken.
-public struct NtfyError: Error, Equatable, Sendable, CustomStringConvertible {
-    /// In a sentence, without anything of the contents.
-    public let description: String
-
-    public init(_ description: String) { self.description = description }
-}
-
 extension NtfyMessage {
     /// Tags and actions that are read; a server sends fewer.
     static let maximumTags = 32
@@ -78,32 +70,22 @@ extension NtfyMessage {
 
     /// Reads one line.
     ///
-    /// - Throws: `NtfyError` if it is not a message.
-    public init(line: [UInt8]) throws(NtfyError) {
+    /// - Throws: `MapError` if it is not a message.
+    public init(line: [UInt8]) throws(MapError) {
         let json: JSON
         do throws(JSONError) {
             json = try JSONParser.parse(line, valueLimit: 4096)
         } catch {
-            throw NtfyError("it is not JSON: \(error.reason)")
+            throw MapError("it is not JSON: \(error.reason)")
         }
-        guard json.members != nil else { throw NtfyError("it is not a JSON object") }
-        guard let name = json["event"]?.string else { throw NtfyError("it has no event") }
-        let event: Event =
-            switch name {
-            case "open": .open
-            case "keepalive": .keepalive
-            case "message": .message
-            case "message_clear": .clear
-            case "message_delete": .delete
-            case "poll_request": .pollRequest
-            default: .unknown
-            }
+        guard json.members != nil else { throw MapError("it is not a JSON object") }
+        guard let name = json["event"]?.string else { throw MapError("it has no event") }
         guard let id = json["id"]?.string, Self.isName(id), let topic = json["topic"]?.string,
             let time = json["time"]?.integer(as: Int64.self), (0...Self.maximumTime).contains(time)
-        else { throw NtfyError("its id, topic or time is missing or wrong") }
-        self.init(event, id: id, time: time, topic: topic)
+        else { throw MapError("its id, topic or time is missing or wrong") }
+        self.init(Event(rawValue: name) ?? .unknown, id: id, time: time, topic: topic)
         if let sequence = json["sequence_id"]?.string, !sequence.isEmpty {
-            guard Self.isName(sequence) else { throw NtfyError("its sequence_id is wrong") }
+            guard Self.isName(sequence) else { throw MapError("its sequence_id is wrong") }
             self.sequence = sequence
         }
         title = Self.text(json["title"]) ?? ""
@@ -142,15 +124,7 @@ extension NtfyMessage {
 
     /// An id or a sequence id: 1 to 64 of [-_A-Za-z0-9].
     public static func isName(_ text: String) -> Bool {
-        (1...64).contains(text.utf8.count)
-            && text.utf8.allSatisfy {
-                switch $0 {
-                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-                    true
-                default: false
-                }
-            }
+        (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(\.isNameCharacter)
     }
 }
 
@@ -170,25 +144,21 @@ public struct NtfyAction: Equatable, Sendable {
         /// Opens an address.
         case view(url: String)
         /// Makes a request.
-        case http(url: String, method: String, headers: [(name: String, value: String)], body: String)
+        case http(url: String, method: String, headers: [Header], body: String)
         /// Puts a text on the clipboard.
         case copy(value: String)
         /// For programs on Android alone.
         case broadcast
         /// Of a later version.
         case unknown
+    }
 
-        public static func == (left: Kind, right: Kind) -> Bool {
-            switch (left, right) {
-            case (.view(let left), .view(let right)), (.copy(let left), .copy(let right)): left == right
-            case (
-                .http(let url, let method, let headers, let body), .http(let url2, let method2, let headers2, let body2)
-            ):
-                url == url2 && method == method2 && body == body2 && headers.elementsEqual(headers2) { $0 == $1 }
-            case (.broadcast, .broadcast), (.unknown, .unknown): true
-            default: false
-            }
-        }
+    /// A header of a request.
+    public struct Header: Equatable, Sendable {
+        public let name: String
+        public let value: String
+
+        public init(_ name: String, _ value: String) { (self.name, self.value) = (name, value) }
     }
 
     public var label: String
@@ -212,7 +182,7 @@ public struct NtfyAction: Equatable, Sendable {
         case "view": kind = .view(url: url)
         case "http":
             let headers = (json["headers"]?.members ?? []).prefix(Self.maximumHeaders).compactMap { name, value in
-                NtfyMessage.isName(name) ? NtfyMessage.text(value).map { (name: name, value: $0) } : nil
+                NtfyMessage.isName(name) ? NtfyMessage.text(value).map { Header(name, $0) } : nil
             }
             kind = .http(
                 url: url, method: NtfyMessage.text(json["method"])?.uppercased() ?? "POST", headers: headers,
@@ -226,19 +196,19 @@ public struct NtfyAction: Equatable, Sendable {
 
     /// As it is kept in a field of the event, from which it is read again when the button is pressed.
     var json: JSON {
-        var members: [JSON.Member] = [("label", .string(label)), ("clear", .boolean(clears))]
-        switch kind {
-        case .view(let url): members += [("action", .string("view")), ("url", .string(url))]
-        case .http(let url, let method, let headers, let body):
-            members += [
-                ("action", .string("http")), ("url", .string(url)), ("method", .string(method)),
-                ("headers", .object(headers.map { ($0.name, .string($0.value)) })), ("body", .string(body)),
-            ]
-        case .copy(let value): members += [("action", .string("copy")), ("value", .string(value))]
-        case .broadcast: members.append(("action", .string("broadcast")))
-        case .unknown: members.append(("action", .string("unknown")))
-        }
-        return .object(members)
+        let members: [JSON.Member] =
+            switch kind {
+            case .view(let url): JSON.members(["action": "view", "url": url])
+            case .http(let url, let method, let headers, let body):
+                JSON.members([
+                    "action": "http", "url": url, "method": method,
+                    "headers": JSON.object(headers.map { ($0.name, .string($0.value)) }), "body": body,
+                ])
+            case .copy(let value): JSON.members(["action": "copy", "value": value])
+            case .broadcast: JSON.members(["action": "broadcast"])
+            case .unknown: JSON.members(["action": "unknown"])
+            }
+        return .object(JSON.members(["label": label, "clear": clears]) + members)
     }
 
     /// The text of the field.
@@ -260,15 +230,7 @@ public enum SequenceName {
     /// 51 characters of [-_A-Za-z0-9]. Who reads the topic does not learn the name.
     public static func make(source: String, eventID: String) -> String {
         let digest = SHA256.hash(data: Array(source.utf8) + [0] + Array(eventID.utf8))
-        let text = Base64.encode(Array(digest)).compactMap { character -> Character? in
-            switch character {
-            case "+": "-"
-            case "/": "_"
-            case "=": nil
-            default: character
-            }
-        }
-        return prefix + String(text)
+        return prefix + Base64URL.encode(Array(digest))
     }
 
     /// Whether a message with this sequence id was sent by a bridge like this one.

@@ -58,9 +58,7 @@ public struct PublishMap: Equatable, Sendable {
     /// When an event goes out at the latest, if nobody claims it; `nil`: at its decision.
     public func deadline(accepted: Int64, window: Int64) -> Int64? {
         guard case .away(let after) = moment else { return nil }
-        let (seconds, attoseconds) = after.components
-        let time = accepted &+ seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000
-        return max(time, decision(accepted: accepted, window: window))
+        return max(accepted &+ after.microseconds, decision(accepted: accepted, window: window))
     }
 
     /// An outcome needs a moment to get to the disk.
@@ -88,20 +86,18 @@ public struct OutgoingMessage: Equatable, Sendable {
     public init(_ event: Event, for map: PublishMap) throws(MapError) {
         sequence = SequenceName.make(source: event.source, eventID: event.eventID)
         let values = map.title == nil && map.message == nil ? JSON.null : event.values
-        var title = try Self.text(map.title, values, or: event.title).cut(toBytes: Self.maximumTitle)
-        var text = try Self.text(map.message, values, or: event.body)
+        var title = try (map.title?.render(values, or: event.title) ?? event.title).cut(toBytes: Self.maximumTitle)
+        var text = try map.message?.render(values, or: event.body) ?? event.body
         // ntfy writes "triggered" for nothing.
         if text.isBlank { (title, text) = ("", title.isBlank ? event.topic.description : title) }
-        let click = event.fields.first { $0.name == NtfyEvent.clickField }?.value
+        let field = event.fields.first { $0.name == NtfyEvent.clickField }?.value
+        let click = field.flatMap { $0.utf8.count <= 1024 ? $0 : nil }
         var limit = Self.maximumMessage
         while true {
-            let members: [JSON.Member] =
-                [
-                    ("topic", .string(map.name)), ("message", .string(text.cut(toBytes: limit))),
-                    ("priority", .integer(Self.priority(of: event.urgency))), ("sequence_id", .string(sequence)),
-                ] + (title.isEmpty ? [] : [("title", .string(title))])
-                + (click.map { $0.utf8.count <= 1024 ? [("click", JSON.string($0))] : [] } ?? [])
-            let bytes = JSON.object(members).bytes
+            let bytes = JSON.object(present: [
+                "topic": map.name, "message": text.cut(toBytes: limit), "priority": Self.priority(of: event.urgency),
+                "sequence_id": sequence, "title": title.isEmpty ? nil : title, "click": click,
+            ]).bytes
             // Quotes and control characters take more than one byte.
             guard bytes.count > Self.maximumBytes, limit > 64 else {
                 self.bytes = bytes
@@ -109,15 +105,6 @@ public struct OutgoingMessage: Equatable, Sendable {
             }
             limit = limit * 3 / 4
         }
-    }
-
-    /// The text of a template; that of the event if there is none, or if the event has nothing of what it names.
-    private static func text(
-        _ template: MessageTemplate?, _ values: JSON, or usual: String
-    ) throws(MapError) -> String {
-        guard let template else { return usual }
-        let text = try template.render(values)
-        return text.saysNothing && !template.names.isEmpty ? usual : text
     }
 
     static func priority(of urgency: UInt8?) -> Int {
@@ -132,10 +119,10 @@ public struct OutgoingMessage: Equatable, Sendable {
 extension OutboundMap.Event {
     /// What texts can name.
     fileprivate var values: JSON {
-        let members: [JSON.Member] = [
-            ("topic", .string(topic.description)), ("title", .string(title)), ("body", .string(body)),
-            ("published", .integer(published)), ("source", .string(source)), ("event-id", .string(eventID)),
-        ]
+        let members = JSON.members([
+            "topic": topic.description, "title": title, "body": body, "published": published, "source": source,
+            "event-id": eventID,
+        ])
         let others = fields.filter { field in !members.contains { $0.0.hasBytes(of: field.name) } }
         return .object(members + others.map { ($0.name, .string($0.value)) })
     }

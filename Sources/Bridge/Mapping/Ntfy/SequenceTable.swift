@@ -118,15 +118,11 @@ public struct SequenceTable: Equatable, Sendable {
     }
 
     private static func bytes(of entry: Entry) -> [UInt8] {
-        var members: [JSON.Member] = [
-            ("messages", .array(entry.messages.map { .array([.string($0.id), .integer($0.time)]) }))
-        ]
-        if let end = entry.end {
-            members += [
-                ("end", .integer(end)), ("by", .string(entry.endID)), ("ending", .string(entry.ending.rawValue)),
-            ]
-        }
-        return JSON.object(members).bytes
+        let hasEnded = entry.end != nil
+        return JSON.object(present: [
+            "messages": entry.messages.map { JSON.array([.string($0.id), .integer($0.time)]) },
+            "end": entry.end, "by": hasEnded ? entry.endID : nil, "ending": hasEnded ? entry.ending.rawValue : nil,
+        ]).bytes
     }
 
     /// Takes a value from the disk; what is not understood is left out.
@@ -219,13 +215,10 @@ public struct SentTable: Equatable, Sendable {
     public mutating func takeChanges() -> [(key: Key, value: [UInt8]?)] {
         defer { changed = [] }
         return changed.map { key in
-            let value = entries[key].map { entry in
-                JSON.object([
-                    ("state", .string(entry.state.rawValue)), ("source", .string(entry.source)),
-                    ("event-id", .string(entry.eventID)), ("at", .integer(entry.at)),
-                ]).bytes
+            let record = entries[key].map { entry -> JSON in
+                ["state": entry.state.rawValue, "source": entry.source, "event-id": entry.eventID, "at": entry.at]
             }
-            return (key, value)
+            return (key, record?.bytes)
         }
     }
 

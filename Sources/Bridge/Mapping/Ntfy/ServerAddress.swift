@@ -28,14 +28,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
         path.utf8.count <= 64
             && path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).allSatisfy { part in
                 !part.isEmpty && part != "." && part != ".."
-                    && part.utf8.allSatisfy { byte in
-                        switch byte {
-                        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                            UInt8(ascii: "0")...UInt8(ascii: "9"):
-                            true
-                        default: "-._~".utf8.contains(byte)
-                        }
-                    }
+                    && part.utf8.allSatisfy { $0.isNameCharacter || ".~".utf8.contains($0) }
             }
     }
 
@@ -50,7 +43,7 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is on this machine, so that nobody else sees what goes there.
     public var isLocal: Bool {
         host == "localhost" || host == "::1"
-            || host.hasPrefix("127.") && host.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: ".") }
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
     }
 
     /// Half of the global name of all events of a topic there; the same on every device.

@@ -78,8 +78,10 @@ public struct SubscribeMap: Equatable, Sendable {
         let words = message.tags.filter { EmojiTable.emoji(of: $0) == nil }
         let values = title == nil && body == nil ? JSON.null : values(of: message, emoji, tags: words)
         let usualBody = Self.usualBody(message)
-        event.title = try Self.text(title, values, or: usualTitle).beginning(ofBytes: Self.maximumTitle)
-        event.body = try Self.text(body, values, or: usualBody).beginning(ofBytes: Self.maximumBody)
+        event.title = try (title?.render(values, or: usualTitle) ?? usualTitle).deliverable
+            .beginning(ofBytes: Self.maximumTitle)
+        event.body = try (body?.render(values, or: usualBody) ?? usualBody).deliverable
+            .beginning(ofBytes: Self.maximumBody)
         if event.title.isBlank, event.body.isBlank { event.title = usualTitle.beginning(ofBytes: Self.maximumTitle) }
         event.urgency = Self.urgency(of: message.priority)
         if rules != MapRules() {
@@ -91,15 +93,6 @@ public struct SubscribeMap: Equatable, Sendable {
         event.fields = Self.fields(of: message)
         event.buttons = buttons(of: message)
         return event
-    }
-
-    /// The text of a template; the usual one if there is none, or if nothing of what it names is in the message.
-    private static func text(
-        _ template: MessageTemplate?, _ values: JSON, or usual: String
-    ) throws(MapError) -> String {
-        guard let template else { return usual }
-        let text = try template.render(values).deliverable
-        return text.saysNothing && !template.names.isEmpty ? usual : text
     }
 
     /// What the priorities of ntfy are here: low for 1 and 2, critical for 5.
@@ -128,22 +121,16 @@ public struct SubscribeMap: Equatable, Sendable {
 
     /// What texts can name. The message is also there as JSON, if it is a JSON object.
     private func values(of message: NtfyMessage, _ emoji: String, tags: [String]) -> JSON {
-        var members: [JSON.Member] = [
-            ("name", .string(message.topic)), ("id", .string(message.id)), ("title", .string(message.title)),
-            ("message", .string(Self.usualBody(message))), ("emoji", .string(emoji)),
-            ("tags", .array(tags.map(JSON.string))),
-            ("priority", .integer(message.priority)), ("time", .integer(message.time)),
-        ]
-        if let click = message.click { members.append(("click", .string(click))) }
-        if let file = message.attachment {
-            members.append(("attachment", .object([("name", .string(file.name)), ("url", .string(file.url))])))
+        var json: JSON?
+        if [title?.names, body?.names, rules.names].contains(where: { $0?.contains(Self.openName) == true }) {
+            json = try? JSONParser.parse(Array(message.text.utf8), valueLimit: 4096)
         }
-        if [title?.names, body?.names, rules.names].contains(where: { $0?.contains(Self.openName) == true }),
-            let json = try? JSONParser.parse(Array(message.text.utf8), valueLimit: 4096), json.members != nil
-        {
-            members.append((Self.openName, json))
-        }
-        return .object(members)
+        return .object(present: [
+            "name": message.topic, "id": message.id, "title": message.title, "message": Self.usualBody(message),
+            "emoji": emoji, "tags": tags, "priority": message.priority, "time": message.time, "click": message.click,
+            "attachment": message.attachment.map { ["name": $0.name, "url": $0.url] as JSON },
+            Self.openName: json?.members == nil ? nil : json,
+        ])
     }
 
     private static func fields(of message: NtfyMessage) -> [(name: String, value: NtfyEvent.Field)] {
@@ -177,22 +164,21 @@ public struct SubscribeMap: Equatable, Sendable {
         guard NtfyAction.text(of: message.actions).utf8.count <= NtfyEvent.maximumActions else { return buttons }
         for (index, action) in message.actions.enumerated() {
             let label = action.label.beginning(ofBytes: 200)
-            switch action.kind {
-            case .view(let url) where OpenableAddress.isOpenable(url):
-                buttons.append((NtfyEvent.actionKey(index), label))
-            case .view: break
-            case .http where makesRequests: buttons.append((NtfyEvent.actionKey(index), label))
-            case .http: break
-            case .copy: buttons.append((NtfyEvent.actionKey(index), label))
-            case .broadcast, .unknown: buttons.append((NtfyEvent.actionKey(index), label + " (not supported here)"))
-            }
+            let shown: String? =
+                switch action.kind {
+                case .view(let url): OpenableAddress.isOpenable(url) ? label : nil
+                case .http: makesRequests ? label : nil
+                case .copy: label
+                case .broadcast, .unknown: label + " (not supported here)"
+                }
+            if let shown { buttons.append((NtfyEvent.actionKey(index), shown)) }
         }
         return buttons
     }
 }
 
 /// An event made of a message.
-public struct NtfyEvent: Equatable, Sendable {
+public struct NtfyEvent: Sendable {
     /// A field of the event.
     public enum Field: Equatable, Sendable {
         case text(String)
@@ -220,14 +206,6 @@ public struct NtfyEvent: Equatable, Sendable {
         eventID = Self.eventID(id: message.id, sequence: message.sequence)
         collapse = "ntfy:" + message.sequence
         published = message.time * 1_000_000
-    }
-
-    public static func == (left: NtfyEvent, right: NtfyEvent) -> Bool {
-        left.topic == right.topic && left.title == right.title && left.body == right.body
-            && left.urgency == right.urgency && left.eventID == right.eventID && left.collapse == right.collapse
-            && left.isSilent == right.isSilent && left.published == right.published
-            && left.fields.elementsEqual(right.fields) { $0 == $1 }
-            && left.buttons.elementsEqual(right.buttons) { $0 == $1 }
     }
 
     // MARK: Names
@@ -269,4 +247,22 @@ public struct NtfyEvent: Equatable, Sendable {
     public static func actionIndex(ofKey key: String) -> Int? {
         key.hasPrefix(actionPrefix) ? Int(key.dropFirst(actionPrefix.count)).flatMap { $0 >= 0 ? $0 : nil } : nil
     }
+}
+
+/// The emoji of GitHub's shortcodes, which ntfy draws instead of a tag; [ntfy, "Emoji
+/// reference"](https://docs.ntfy.sh/emojis/).
+enum EmojiTable {
+    /// - Returns: `nil` if the tag is a word.
+    static func emoji(of tag: String) -> String? { table[tag[...]].map(String.init) }
+
+    /// The names and the emoji of gemoji 4.1.
+    private static let table: [Substring: Substring] = {
+        var table: [Substring: Substring] = [:]
+        let text = String(decoding: PackageResources.emoji_txt, as: UTF8.self)
+        for entry in text.split(whereSeparator: { $0 == " " || $0 == "\n" }) {
+            guard let sign = entry.firstIndex(of: "=") else { continue }
+            table[entry[..<sign]] = entry[entry.index(after: sign)...]
+        }
+        return table
+    }()
 }

@@ -12,8 +12,8 @@ extension PushSource {
     /// Makes an event of a message, unless the rules of the map leave it out.
     ///
     /// - Returns: `nil` if it is left out.
-    /// - Throws: `PushError` if that is not possible.
-    public func eventUnlessLeftOut(_ payload: [UInt8]) throws(PushError) -> PushEvent? {
+    /// - Throws: `MapError` if that is not possible.
+    public func eventUnlessLeftOut(_ payload: [UInt8]) throws(MapError) -> PushEvent? {
         let object = map.rules == MapRules() ? nil : try? JSONParser.parse(payload)
         return map.rules.takes(values(object, String(decoding: payload, as: UTF8.self))) ? try event(of: payload) : nil
     }
@@ -26,10 +26,10 @@ extension PushSource {
 
     /// Makes an event of the text that a sender wrote: a JSON object, or plain text.
     ///
-    /// - Throws: `PushError` if that is not possible.
-    public func event(of payload: [UInt8]) throws(PushError) -> PushEvent {
-        guard !payload.isEmpty else { throw PushError("the message is empty") }
-        guard Encoding.firstFault(in: payload) == nil else { throw PushError("the message is not text in UTF-8") }
+    /// - Throws: `MapError` if that is not possible.
+    public func event(of payload: [UInt8]) throws(MapError) -> PushEvent {
+        guard !payload.isEmpty else { throw MapError("the message is empty") }
+        guard Encoding.firstFault(in: payload) == nil else { throw MapError("the message is not text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
         let object = try object(in: payload)
         let values = values(object, text)
@@ -39,14 +39,14 @@ extension PushSource {
         var body = usual.body
         if map.title != nil || map.body != nil {
             // With a template for one of the two, the other one is empty.
-            title = try filled(map.title, values)
-            body = try filled(map.body, values)
+            title = try map.title?.render(values, or: "") ?? ""
+            body = try map.body?.render(values, or: "") ?? ""
         }
         guard !title.isWhiteSpace || !body.isWhiteSpace else {
-            throw PushError("neither a title nor a body comes of the message")
+            throw MapError("neither a title nor a body comes of the message")
         }
         return PushEvent(
-            topic: try place(try render(map.below, values) ?? object?["topic"]?.shortText ?? ""),
+            topic: try place(try map.below?.render(values) ?? object?["topic"]?.shortText ?? ""),
             title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
             urgency: try urgency(object, values),
             isSilent: map.rules.isSilent(values), collapse: map.rules.collapse(of: values),
@@ -55,84 +55,64 @@ extension PushSource {
     }
 
     /// `nil` if the message is plain text.
-    private func object(in payload: [UInt8]) throws(PushError) -> JSON? {
+    private func object(in payload: [UInt8]) throws(MapError) -> JSON? {
         let needed = map.templates.contains { !$0.names.subtracting(["payload", "endpoint", ""]).isEmpty }
-        let json: JSON?
-        let mistake: String?
-        do {
-            (json, mistake) = (try JSONParser.parse(payload), nil)
+        var mistake = "not a JSON object"
+        do throws(JSONError) {
+            let json = try JSONParser.parse(payload)
+            if json.members != nil { return json }
         } catch {
-            (json, mistake) = (nil, error.reason)
+            mistake = "not JSON (\(error.reason))"
         }
-        if let json, json.members != nil { return json }
         guard needed else { return nil }
-        let what = mistake.map { "not JSON (\($0))" } ?? "not a JSON object"
-        throw PushError("the message is \(what), and the templates of its [[map]] name members of one")
-    }
-
-    private func render(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String? {
-        do throws(MapError) {
-            return try template?.render(values)
-        } catch {
-            throw PushError("\(error)")
-        }
-    }
-
-    /// The text of a template; empty if it has only the template's own punctuation.
-    private func filled(_ template: MessageTemplate?, _ values: JSON) throws(PushError) -> String {
-        guard let template, let text = try render(template, values) else { return "" }
-        return text.saysNothing && !template.names.isEmpty ? "" : text
+        throw MapError("the message is \(mistake), and the templates of its [[map]] name members of one")
     }
 
     /// An unknown word from a sender is ignored. From a template it is a mistake of the configuration.
-    private func urgency(_ object: JSON?, _ values: JSON) throws(PushError) -> UInt8? {
-        guard let text = try render(map.urgency, values) else {
+    private func urgency(_ object: JSON?, _ values: JSON) throws(MapError) -> UInt8? {
+        guard let text = try map.urgency?.render(values) else {
             return MessageUrgency.number(of: object?["urgency"]?.shortText ?? "")
         }
         let number = MessageUrgency.number(of: text)
         guard number != nil || text.isWhiteSpace else {
             let words = MessageUrgency.words.joined(separator: ", ")
-            throw PushError("the template 'urgency' must give one of \(words), or nothing; it gives another word")
+            throw MapError("the template 'urgency' must give one of \(words), or nothing; it gives another word")
         }
         return number
     }
 
     /// The topic of the endpoint, or one below it, whatever a sender writes.
-    private func place(_ below: String) throws(PushError) -> Topic {
+    private func place(_ below: String) throws(MapError) -> Topic {
         let segments = below.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
         // Nothing resolves them, but a sender that writes them means another topic.
         guard !segments.contains(where: { $0 == "." || $0 == ".." }) else {
-            throw PushError("its topic must be below \(topic), such as 27/likes; it has . or ..")
+            throw MapError("its topic must be below \(topic), such as 27/likes; it has . or ..")
         }
         do throws(TopicError) {
             return try Topic(([topic.description] + segments).joined(separator: "/"))
         } catch {
-            throw PushError("its topic must be below \(topic): \(error.reason)")
+            throw MapError("its topic must be below \(topic): \(error.reason)")
         }
     }
 
     /// The id that tells repeats. A text of punctuation only is none: many messages would have the same.
-    private func id(_ object: JSON?, _ values: JSON) throws(PushError) -> String? {
-        let text: String?
-        do throws(MapError) {
-            text = if let template = map.id { try template.renderWhole(values) } else { object?["id"]?.shortText }
-        } catch {
-            throw PushError("\(error)")
-        }
+    private func id(_ object: JSON?, _ values: JSON) throws(MapError) -> String? {
+        let text = if let template = map.id { try template.renderWhole(values) } else { object?["id"]?.shortText }
         guard let id = text, !id.saysNothing else { return nil }
         guard id.utf8.count <= Self.maximumID else {
-            throw PushError("its id must have at most \(Self.maximumID) bytes; it has \(id.utf8.count)")
+            throw MapError("its id must have at most \(Self.maximumID) bytes; it has \(id.utf8.count)")
         }
         return id
     }
 
-    private func fields(_ object: JSON?, _ values: JSON) throws(PushError) -> [JSON.Member] {
+    private func fields(_ object: JSON?, _ values: JSON) throws(MapError) -> [JSON.Member] {
         var fields = object?["fields"]?.members ?? []
         guard fields.count <= Self.maximumFields else {
-            throw PushError("it must have at most \(Self.maximumFields) fields; it has \(fields.count)")
+            throw MapError("it must have at most \(Self.maximumFields) fields; it has \(fields.count)")
         }
         for field in map.fields {
-            guard let text = try render(field.text, values), !text.isEmpty else { continue }
+            let text = try field.text.render(values)
+            guard !text.isEmpty else { continue }
             fields.removeAll { $0.0.hasBytes(of: field.name) }
             fields.append((field.name, .string(text)))
         }
@@ -202,13 +182,6 @@ public struct PushEvent: Sendable {
     public var id: String?
     /// Texts, numbers and truth values by name.
     package var fields: [JSON.Member]
-}
-
-/// Why no event can be made of a push. It holds nothing of its text.
-public struct PushError: Error, Equatable, CustomStringConvertible {
-    public let description: String
-
-    init(_ description: String) { self.description = description }
 }
 
 /// Where pushes of one sender come in.

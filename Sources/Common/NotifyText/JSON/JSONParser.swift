@@ -25,13 +25,6 @@ package struct JSONParser {
     private var index = 0
     private var values = 0
 
-    private init(_ bytes: [UInt8], depthLimit: Int, valueLimit: Int, repairsHalfPairs: Bool) {
-        self.bytes = bytes
-        self.depthLimit = depthLimit
-        self.valueLimit = valueLimit
-        self.repairsHalfPairs = repairsHalfPairs
-    }
-
     /// - Parameter repairsHalfPairs: whether U+FFFD stands for an unpaired surrogate, as in `\ud83d`, which is not JSON
     ///   otherwise. Browsers write one if a page has one.
     /// - Throws: `JSONError`, which says what was wrong and where.
@@ -43,7 +36,7 @@ package struct JSONParser {
             throw JSONError(reason: "the text is not UTF-8", offset: fault)
         }
         var parser = JSONParser(
-            bytes, depthLimit: depthLimit, valueLimit: valueLimit, repairsHalfPairs: repairsHalfPairs)
+            bytes: bytes, depthLimit: depthLimit, valueLimit: valueLimit, repairsHalfPairs: repairsHalfPairs)
         parser.skipSpace()
         let value = try parser.value(depth: 0)
         parser.skipSpace()
@@ -75,7 +68,7 @@ package struct JSONParser {
         case UInt8(ascii: "t"): return try word("true", .boolean(true))
         case UInt8(ascii: "f"): return try word("false", .boolean(false))
         case UInt8(ascii: "n"): return try word("null", .null)
-        case .some(let byte) where byte == UInt8(ascii: "-") || isDigit(byte): return try number()
+        case .some(let byte) where byte == UInt8(ascii: "-") || byte.isDigit: return try number()
         default: throw error("there is no value")
         }
     }
@@ -132,11 +125,9 @@ package struct JSONParser {
         }
     }
 
-    private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
     private mutating func digits() throws(JSONError) {
-        guard let byte = next, isDigit(byte) else { throw error("a digit is missing") }
-        while let byte = next, isDigit(byte) { index += 1 }
+        guard let byte = next, byte.isDigit else { throw error("a digit is missing") }
+        while let byte = next, byte.isDigit { index += 1 }
     }
 
     private mutating func number() throws(JSONError) -> JSON {

@@ -62,13 +62,8 @@ package enum TypeSyntax {
     package static func isObjectPath(_ text: String) -> Bool {
         guard text.utf8.first == UInt8(ascii: "/") else { return false }
         let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return text == "/" || segments.allSatisfy { !$0.isEmpty && $0.allSatisfy(isLetter) }
-    }
-
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        switch Unicode.Scalar(byte) {
-        case "A"..."Z", "a"..."z", "0"..."9", "_": true
-        default: false
-        }
+        return text == "/" || segments.allSatisfy { segment in
+                !segment.isEmpty && segment.allSatisfy { $0.isNameCharacter && $0 != UInt8(ascii: "-") }
+            }
     }
 }

@@ -20,30 +20,26 @@ package struct HostReport {
     package var held: [Topic: HeldScreen]
 
     package var json: JSON {
-        var members: [JSON.Member] = [
-            ("version", .integer(TabMessage.version)), ("notifyd", .boolean(isConnected)), ("file", .string(file)),
-            ("rules", .integer(rules)),
-        ]
-        if let mistake { members.append(("mistake", .string(mistake))) }
-        if passedOver > 0 { members.append(("passed_over", .integer(passedOver))) }
-        members.append(("tabs", .array(tabs.map { .object([("id", .integer($0.id))] + describe($0.decision)) })))
-        return .object(members)
+        .object(present: [
+            "version": TabMessage.version, "notifyd": isConnected, "file": file, "rules": rules, "mistake": mistake,
+            "passed_over": passedOver > 0 ? passedOver : nil,
+            "tabs": tabs.map { JSON.object([("id", .integer($0.id))] + describe($0.decision)) },
+        ])
     }
 
     private func describe(_ decision: TabDecision) -> [JSON.Member] {
-        var members: [JSON.Member] = []
-        if let topic = decision.topic { members.append(("topic", .string(topic.description))) }
-        switch decision.rule {
-        case .site(let address): members.append(("rule", .string("[[site]]\naddress = \"\(address)\"")))
-        case .page(let origin): members.append(("rule", .string("[[page]]\norigin = \"\(origin)\"")))
-        case nil: break
-        }
+        let rule: String? =
+            switch decision.rule {
+            case .site(let address): "[[site]]\naddress = \"\(address)\""
+            case .page(let origin): "[[page]]\norigin = \"\(origin)\""
+            case nil: nil
+            }
+        var members = JSON.present(["topic": decision.topic?.description, "rule": rule])
         if let topic = decision.topic, decision.state != nil { members += describe(held[topic]) }
         switch decision.request {
         case .forbidden(let topic, let origin):
-            members.append(("asks", .string(topic.description)))
-            members.append(("lines", .string(Self.lines(allowing: topic, from: origin))))
-        case .invalid: members.append(("mistaken", .boolean(true)))
+            members += JSON.members(["asks": topic.description, "lines": Self.lines(allowing: topic, from: origin)])
+        case .invalid: members += JSON.members(["mistaken": true])
         case .allowed, nil: break
         }
         return members
@@ -51,11 +47,11 @@ package struct HostReport {
 
     private func describe(_ screen: HeldScreen?) -> [JSON.Member] {
         switch screen {
-        case .open(_, let state): [("screen", .string("open")), ("state", .string(state.rawValue))]
-        case .opening: [("screen", .string("opening"))]
-        case .refused(let reason, _): [("screen", .string("refused")), ("reason", .string(reason))]
-        case .waiting: [("screen", .string("waiting"))]
-        case nil: [("screen", .string("beyond the limit"))]
+        case .open(_, let state): JSON.members(["screen": "open", "state": state.rawValue])
+        case .opening: JSON.members(["screen": "opening"])
+        case .refused(let reason, _): JSON.members(["screen": "refused", "reason": reason])
+        case .waiting: JSON.members(["screen": "waiting"])
+        case nil: JSON.members(["screen": "beyond the limit"])
         }
     }
 

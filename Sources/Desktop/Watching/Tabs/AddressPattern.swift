@@ -276,9 +276,7 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
         let bracket = authority.utf8.lastIndex(of: UInt8(ascii: "]"))
         if let colon, bracket.map({ $0 < colon }) ?? true {
             let digits = authority[authority.utf8.index(after: colon)...]
-            guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-                let number = UInt16(digits), number > 0
-            else {
+            guard digits.utf8.allSatisfy(\.isDigit), let number = UInt16(digits), number > 0 else {
                 throw AddressError("the port after ':' must be a number from 1 to 65535")
             }
             host = authority[..<colon]
@@ -290,7 +288,8 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     }
 
     private static func checked(_ host: Substring) throws(AddressError) -> String {
-        let name = host.lowercasedASCII
+        // `lowercased()` would also change letters beyond ASCII, some of them to ASCII.
+        let name = String(decoding: host.utf8.map(\.lowercased), as: UTF8.self)
         guard host.utf8.allSatisfy({ $0 < 0x80 }) else {
             throw AddressError(
                 "the host has letters beyond ASCII; write it as browsers send it, such as xn--bcher-kva.example")
@@ -300,14 +299,6 @@ package struct WebOrigin: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "") }
-}
-
-extension Substring {
-    /// `lowercased()` would also change letters beyond ASCII, some of them to ASCII.
-    fileprivate var lowercasedASCII: String {
-        String(
-            decoding: utf8.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
-    }
 }
 
 /// Why a text is not an address, or no pattern of addresses.

@@ -77,12 +77,6 @@ extension TabRules {
     /// Rules of each kind in a file.
     private static let maximum = 256
 
-    private enum State: String, CaseIterable {
-        case focused, visible
-
-        var screenState: Screen.State { self == .focused ? .focused : .visible }
-    }
-
     /// Reads the text of browser.toml.
     ///
     /// - Throws: all mistakes, with their places.
@@ -98,19 +92,19 @@ extension TabRules {
     private static func readSite(_ table: inout TableReader) -> SiteRule? {
         let address = table.required("address") { $0.parsed($1, AddressPattern.init) }
         let topic = table.required("topic") { $0.parsed($1) { text throws(TopicError) in try TopicPattern(text) } }
-        let state = table.word("state", of: State.self) ?? .focused
+        let state = table.word("state", of: WindowRule.State.self) ?? .focused
         guard let address, let topic else { return nil }
         let names = Set(address.captureNames)
         for name in topic.captureNames where !names.contains(name) {
             table.note("topic", "'topic' has {\(name)}, and 'address' has not")
         }
-        return SiteRule(address: address, topic: topic, state: state.screenState)
+        return SiteRule(address: address, topic: topic, state: state == .focused ? .focused : .visible)
     }
 
     private static func readPage(_ table: inout TableReader) -> PageRule? {
         let origin = table.required("origin") { $0.parsed($1, WebOrigin.init(_:)) }
         let texts = table.required("topics") { $0.strings($1) }
-        let state = table.word("state", of: State.self) ?? .focused
+        let state = table.word("state", of: WindowRule.State.self) ?? .focused
         guard let origin, let texts else { return nil }
         if texts.isEmpty { table.note("topics", "at least one topic is allowed, such as \"/post\"") }
         let topics = texts.compactMap { text, offset -> TopicPrefix? in
@@ -121,7 +115,7 @@ extension TabRules {
                 return nil
             }
         }
-        return PageRule(origin: origin, topics: topics, state: state.screenState)
+        return PageRule(origin: origin, topics: topics, state: state == .focused ? .focused : .visible)
     }
 }
 

@@ -306,17 +306,8 @@ public struct ShellTopic: Equatable, Sendable {
     private static let longest = 64
 
     private static func segment(_ name: String, or other: String) -> String {
-        let bytes = name.utf8.prefix(longest).map { isPlain($0) ? $0 : UInt8(ascii: "-") }
+        let bytes = name.utf8.prefix(longest).map { $0.isNameCharacter || $0 == UInt8(ascii: ".") ? $0 : UInt8(ascii: "-") }
         return bytes.isEmpty ? other : String(decoding: bytes, as: UTF8.self)
-    }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-            true
-        default: false
-        }
     }
 }
 

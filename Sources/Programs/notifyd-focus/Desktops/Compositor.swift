@@ -3,34 +3,36 @@ import NotifyText
 import Systemd
 import Watching
 
-/// KWin on the bus.
-enum KWinName {
-    static let bus = "org.kde.KWin"
+/// A compositor of which a program inside of it reports the windows.
+struct Compositor: Sendable {
+    /// Its name on the bus.
+    let bus: String
     /// In `XDG_CURRENT_DESKTOP`.
-    static let desktop = "KDE"
-    static func isProgram(_ name: String) -> Bool { name.hasPrefix("kwin_") }
-    static let advice = "KWin does not run the script that reports its windows; its log says why"
-}
+    let desktop: Substring
+    /// Whether a program of this name is the compositor.
+    let isProgram: @Sendable (String) -> Bool
+    /// What to do if it reports nothing.
+    let advice: String
 
-/// GNOME Shell on the bus.
-enum GNOMEName {
-    static let bus = "org.gnome.Shell"
-    /// In `XDG_CURRENT_DESKTOP`.
-    static let desktop = "GNOME"
-    static func isProgram(_ name: String) -> Bool { name == "gnome-shell" }
-    static let advice = """
-        GNOME Shell reports its windows with an extension: gnome-extensions enable \
-        notifyd-focus@notifyd.org (up to GNOME 44 \
-        notifyd-focus-43@notifyd.org), then log out and in again
-        """
+    static let kwin = Compositor(
+        bus: "org.kde.KWin", desktop: "KDE", isProgram: { $0.hasPrefix("kwin_") },
+        advice: "KWin does not run the script that reports its windows; its log says why")
+    static let gnome = Compositor(
+        bus: "org.gnome.Shell", desktop: "GNOME", isProgram: { $0 == "gnome-shell" },
+        advice: """
+            GNOME Shell reports its windows with an extension: gnome-extensions enable notifyd-focus@notifyd.org \
+            (up to GNOME 44 notifyd-focus-43@notifyd.org), then log out and in again
+            """)
 }
 
 /// Who has the names of compositors on the bus. Any program may take a name that is free: an owner is believed in a
 /// session of its desktop, or if its program is the compositor.
 final class CompositorOwners {
-    struct Owner {
+    private struct Owner {
         /// Its unique name.
         let connection: String
+        let compositor: Compositor
+        /// Whether its program is the compositor.
         var isCompositor = false
     }
 
@@ -49,11 +51,12 @@ final class CompositorOwners {
 
     /// Asks for the owners that there are, and follows them.
     func start() throws(SystemdError) {
-        for name in [KWinName.bus, GNOMEName.bus] {
+        for compositor in [Compositor.kwin, .gnome] {
+            let name = compositor.bus
             slots.append(
-                try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in take(owner, of: name) })
+                try bus.matchOwnerChanges("arg0='\(name)'") { [unowned self] _, owner in set(owner, of: compositor) })
             bus.call(bus.busCall("GetNameOwner", about: name), timeout: Self.timeout) { [unowned self] answer in
-                if answer.failure == nil, let owner = try? answer.readString() { take(owner, of: name) }
+                if answer.failure == nil, let owner = try? answer.readString() { set(owner, of: compositor) }
             }
         }
     }
@@ -65,20 +68,20 @@ final class CompositorOwners {
     ///
     /// - Parameter desktops: those of the session, as `XDG_CURRENT_DESKTOP` names them.
     func believed(desktops: Set<Substring>) -> Set<String> {
-        let desktop = [KWinName.bus: KWinName.desktop, GNOMEName.bus: GNOMEName.desktop]
-        return Set(owners.filter { $1.isCompositor || desktops.contains(desktop[$0]![...]) }.keys)
+        Set(owners.filter { $1.isCompositor || desktops.contains($1.compositor.desktop) }.keys)
     }
 
-    private func take(_ owner: String?, of name: String) {
-        owners[name] = owner.map { Owner(connection: $0) }
+    private func set(_ owner: String?, of compositor: Compositor) {
+        let name = compositor.bus
+        owners[name] = owner.map { Owner(connection: $0, compositor: compositor) }
         changed(name)
         guard let owner else { return }
         bus.call(bus.busCall("GetConnectionUnixProcessID", about: owner), timeout: Self.timeout) {
             [weak self] answer in
             guard answer.failure == nil, let number: UInt32 = try? answer.readNumber("u"),
-                let program = Self.program(of: number), let self, owners[name]?.connection == owner
+                let program = Self.program(of: number), compositor.isProgram(program), let self,
+                owners[name]?.connection == owner
             else { return }
-            guard name == KWinName.bus ? KWinName.isProgram(program) : GNOMEName.isProgram(program) else { return }
             owners[name]?.isCompositor = true
             changed(name)
         }
@@ -114,7 +117,7 @@ final class CompositorInterface {
     private let bus: BusConnection
     private let interface = BusInterface(CompositorInterface.name)
     /// The unique name of the compositor that is believed, and what is done with its statements.
-    var listener: (owner: String, take: (Statement) -> Void)?
+    var listener: (owner: String, apply: (Statement) -> Void)?
 
     init(bus: BusConnection) throws(SystemdError) {
         self.bus = bus
@@ -147,7 +150,7 @@ final class CompositorInterface {
             do throws(SystemdError) { statement = try read(call) } catch {
                 throw BusFailure(name: "org.freedesktop.DBus.Error.InvalidArgs", text: "\(error)")
             }
-            listener.take(statement)
+            listener.apply(statement)
             // A lost connection ends the program.
             try? bus.send(bus.methodReturn(to: call))
         }
@@ -179,28 +182,24 @@ final class CompositorSource: WindowSource {
     init(
         owner: String, interface: CompositorInterface, advice: String, script: KWinScript? = nil, loop: EventLoop,
         report: @escaping (SourceReport) -> Void
-    ) throws(SourceFailure) {
+    ) throws {
         self.interface = interface
         self.advice = advice
         self.script = script
         self.report = report
-        do throws(SystemdError) {
-            // What comes at once is told at once.
-            update = try loop.deferred { [unowned self] in
-                if let reported { report(.windows(reported.windows)) }
-            }
-            deadline = try loop.timer(.monotonic) { [unowned self] in
-                if reported == nil { report(.blind(advice)) }
-            }
-        } catch {
-            throw SourceFailure("\(error)")
+        // What comes at once is reported at once.
+        update = try loop.deferred { [unowned self] in
+            if let reported { report(.windows(reported.windows)) }
         }
-        interface.listener = (owner, { [weak self] in self?.take($0) })
+        deadline = try loop.timer(.monotonic) { [unowned self] in
+            if reported == nil { report(.blind(advice)) }
+        }
+        interface.listener = (owner, { [weak self] in self?.apply($0) })
         interface.askForAll()
         deadline?.arm(at: Clock.monotonic() + Self.timeout)
     }
 
-    private func take(_ statement: CompositorInterface.Statement) {
+    private func apply(_ statement: CompositorInterface.Statement) {
         switch statement {
         case .begin: reported = ReportedWindows()
         case .end:
@@ -254,55 +253,9 @@ struct ReportedWindows {
     }
 }
 
-/// The script with which KWin reports its windows, as long as this object exists: it is loaded over the bus.
-/// Its names are those of KWin 5 and 6.
+/// The script with which KWin reports its windows, as long as this object exists: it is loaded over the bus. Its names,
+/// in kwin/notifyd-focus.js, are those of KWin 5 and 6.
 final class KWinScript {
-    private static let text = #"""
-        // Written by notifyd-focus(8), which tells KWin to load it.
-        const windows = workspace.windowList ? workspace.windowList() : workspace.clientList();
-        function call(...words) { callDBus("org.notifyd.Focus1", "/org/notifyd/Focus1", \#
-        "org.notifyd.FocusSource1", ...words); }
-        function active() { return workspace.activeWindow !== undefined ? workspace.activeWindow : \#
-        workspace.activeClient; }
-        function isHere(window) {
-            if (window.onAllDesktops) return true;
-            if (window.desktops !== undefined && workspace.windowList) return \#
-            window.desktops.includes(workspace.currentDesktop);
-            return window.desktop === workspace.currentDesktop;
-        }
-        function tell(window) {
-            if (!window || window.deleted) return;
-            call("Window", "" + window.internalId, "" + window.resourceClass, "" + window.resourceName,
-                 ("" + window.caption).slice(0, 1024), active() === window, !window.minimized && isHere(window));
-        }
-        function tellAll() {
-            tell(active());
-            for (const window of known) if (window !== active()) tell(window);
-        }
-        const known = [];
-        function add(window) {
-            if (!window || known.indexOf(window) >= 0) return;
-            known.push(window);
-            for (const name of ["captionChanged", "minimizedChanged", "desktopsChanged", \#
-            "desktopChanged", "windowClassChanged"])
-                if (window[name] && window[name].connect) window[name].connect(() => tell(window));
-            tell(window);
-        }
-        function remove(window) {
-            const place = known.indexOf(window);
-            if (place < 0) return;
-            known.splice(place, 1);
-            call("Gone", "" + window.internalId);
-        }
-        call("Begin");
-        windows.forEach(add);
-        (workspace.windowAdded || workspace.clientAdded).connect(add);
-        (workspace.windowRemoved || workspace.clientRemoved).connect(remove);
-        (workspace.windowActivated || workspace.clientActivated).connect(tellAll);
-        workspace.currentDesktopChanged.connect(tellAll);
-        tellAll();
-
-        """#
     private static let plugin = "notifyd-focus"
 
     private let bus: BusConnection
@@ -343,8 +296,7 @@ final class KWinScript {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw SourceFailure("\(path) cannot be written: \(String(cString: strerror(errno)))") }
         defer { close(file) }
-        var text = text
-        let isWritten = text.withUTF8 { Glibc.write(file, $0.baseAddress, $0.count) == $0.count }
-        guard isWritten else { throw SourceFailure("\(path) cannot be written: \(String(cString: strerror(errno)))") }
+        let text = PackageResources.notifyd_focus_js
+        guard Glibc.write(file, text, text.count) == text.count else { throw SourceFailure("\(path) cannot be written: \(String(cString: strerror(errno)))") }
     }
 }

@@ -24,16 +24,12 @@ final class SwaySource: WindowSource {
     private var wantsTree = false
     private var nextTree: Int64 = 0
 
-    init(path: String, loop: EventLoop, report: @escaping (SourceReport) -> Void) throws(SourceFailure) {
+    init(path: String, loop: EventLoop, report: @escaping (SourceReport) -> Void) throws {
         self.report = report
         socket = try SwaySocket(
             path: path, loop: loop, received: { [weak self] in self?.receive($0, $1) },
             lost: { report(.ended($0)) })
-        do throws(SystemdError) {
-            timer = try loop.timer(.monotonic) { [unowned self] in askForTree() }
-        } catch {
-            throw SourceFailure("\(error)")
-        }
+        timer = try loop.timer(.monotonic) { [unowned self] in askForTree() }
         socket?.send(.subscribe, #"["window","workspace","binding","shutdown"]"#)
         askForTree()
     }
@@ -78,14 +74,14 @@ final class SwaySource: WindowSource {
             if wantsTree { askForTree() }
         case .workspaceEvent:
             if !["urgent", "rename", "reload"].contains(content["change"]?.string ?? "") { askForTree() }
-        case .windowEvent: take(content)
+        case .windowEvent: apply(content)
         case .bindingEvent, .shutdownEvent: break
         }
     }
 
     // MARK: Events
 
-    private func take(_ event: JSON) {
+    private func apply(_ event: JSON) {
         guard let node = event["container"], let window = SwayTree.window(node, isVisible: true) else {
             return askForTree()
         }
@@ -135,22 +131,14 @@ final class SwaySocket {
     ///   - lost: the connection is gone, with the reason. The object may be dropped then.
     init(
         path: String, loop: EventLoop, received: @escaping (Kind, [UInt8]) -> Void, lost: @escaping (String) -> Void
-    ) throws(SourceFailure) {
+    ) throws {
         self.received = received
         self.lost = lost
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SourceFailure("no socket: \(String(cString: strerror(errno)))") }
-        do throws(SourceFailure) {
-            try connect(to: path)
-            do throws(SystemdError) {
-                source = try loop.input(descriptor) { [unowned self] in read() }
-            } catch {
-                throw SourceFailure("\(error)")
-            }
-        } catch {
-            close(descriptor)
-            throw error
-        }
+        // From here on, an error ends the object, which closes it.
+        try connect(to: path)
+        source = try loop.input(descriptor) { [unowned self] in read() }
     }
 
     deinit {

@@ -1,4 +1,5 @@
 import Glibc
+import NotifyText
 package import Systemd
 
 /// Follows which panes of a tmux are looked at: a process of tmux waits for a change, tells how it is, and the next one
@@ -129,13 +130,7 @@ package struct TmuxServer: Equatable, Sendable {
 
     /// Whether it is one of ours.
     private static func isChannel(_ text: String) -> Bool {
-        text.hasPrefix("notifyd-focus-") && text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0.isLetterOrDigit }
-    }
-}
-
-extension UInt8 {
-    fileprivate var isLetterOrDigit: Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
+        text.hasPrefix("notifyd-focus-") && text.utf8.allSatisfy(\.isNameCharacter)
     }
 }
 

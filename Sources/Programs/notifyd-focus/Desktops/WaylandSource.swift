@@ -39,19 +39,14 @@ final class WaylandSource: WindowSource {
     fileprivate var isFinished = false
 
     /// Connects; it waits for the compositor to take the connection, and for nothing else.
-    init(display name: String, loop: EventLoop, report: @escaping (SourceReport) -> Void) throws(SourceFailure) {
+    init(display name: String, loop: EventLoop, report: @escaping (SourceReport) -> Void) throws {
         self.report = report
         WaylandLog.redirect()
         guard let display = wl_display_connect(name) else {
             throw SourceFailure("the Wayland compositor \(name) cannot be reached: \(String(cString: strerror(errno)))")
         }
         self.display = display
-        do throws(SystemdError) {
-            input = try loop.input(wl_display_get_fd(display)) { [unowned self] in read() }
-        } catch {
-            wl_display_disconnect(display)
-            throw SourceFailure("\(error)")
-        }
+        input = try loop.input(wl_display_get_fd(display)) { [unowned self] in read() }
         let context = Unmanaged.passUnretained(self).toOpaque()
         registry = wl_display_get_registry(display)
         wl_registry_add_listener(registry, registryListener, context)
@@ -80,23 +75,17 @@ final class WaylandSource: WindowSource {
         }
         wl_display_flush(display)
         if isRefused {
-            input = nil
-            return report(
-                .ended(
-                    "this Wayland compositor tells nobody of its windows: it lacks wlr-foreign-toplevel-management"))
+            return end("this Wayland compositor tells nobody of its windows: it lacks wlr-foreign-toplevel-management")
         }
-        if isFinished {
-            input = nil
-            return report(.ended("the Wayland compositor tells no more of its windows"))
-        }
+        if isFinished { return end("the Wayland compositor tells no more of its windows") }
         guard hasChanged else { return }
         hasChanged = false
         report(.windows(toplevels.compactMap(\.toplevel.window)))
     }
 
-    private func end() {
+    private func end(_ reason: String = "the Wayland compositor has ended the connection") {
         input = nil
-        report(.ended("the Wayland compositor has ended the connection"))
+        report(.ended(reason))
     }
 
     // MARK: Events
@@ -131,7 +120,7 @@ final class WaylandSource: WindowSource {
 }
 
 extension WaylandSource.Toplevel {
-    fileprivate func take(_ states: UnsafeMutablePointer<wl_array>?) {
+    fileprivate func setStates(_ states: UnsafeMutablePointer<wl_array>?) {
         let words = states.map { UnsafeRawBufferPointer(start: $0.pointee.data, count: $0.pointee.size) }
         let states = (0..<(words?.count ?? 0) / 4).map { words!.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self) }
         isActivated = states.contains(UInt32(NOTIFYD_TOPLEVEL_ACTIVATED))
@@ -181,18 +170,18 @@ nonisolated(unsafe) private let toplevelListener = kept(
         title: { context, _, text in toplevel(context).title = text.map { String(cString: $0) } ?? "" },
         app_id: { context, _, text in toplevel(context).app = text.map { String(cString: $0) } ?? "" },
         output_enter: { _, _, _ in }, output_leave: { _, _, _ in },
-        state: { context, _, states in toplevel(context).take(states) },
+        state: { context, _, states in toplevel(context).setStates(states) },
         done: { context, _ in toplevel(context).finish() },
         closed: { context, proxy in if let proxy { toplevel(context).source.remove(proxy) } }))
 
 /// What libwayland has to say. By itself it writes to standard error what a compositor sends as the text of an error,
 /// raw.
-public enum WaylandLog {
+enum WaylandLog {
     /// Bytes of a line that are kept.
     private static let longest = 256
 
     /// Takes each line. Set it before a source is made; only the thread of the loop uses it.
-    nonisolated(unsafe) public static var take: (String) -> Void = { _ in }
+    nonisolated(unsafe) static var log: (String) -> Void = { _ in }
 
     static func redirect() {
         wl_log_set_handler_client { format, arguments in
@@ -200,7 +189,7 @@ public enum WaylandLog {
             var bytes = [CChar](repeating: 0, count: WaylandLog.longest)
             guard vsnprintf(&bytes, bytes.count, format, arguments) > 0 else { return }
             let line = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-            WaylandLog.take(
+            WaylandLog.log(
                 String(decoding: line.last == UInt8(ascii: "\n") ? line.dropLast() : line[...], as: UTF8.self))
         }
     }

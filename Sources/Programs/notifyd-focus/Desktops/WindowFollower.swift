@@ -14,13 +14,6 @@ public final class WindowFollower {
         public var detail = ""
         /// Whether the status is about to change by itself.
         public var isPassing = false
-
-        public init(source: String = "", isFollowing: Bool = false, detail: String = "", isPassing: Bool = false) {
-            self.source = source
-            self.isFollowing = isFollowing
-            self.detail = detail
-            self.isPassing = isPassing
-        }
     }
 
     /// Seconds between attempts.
@@ -97,7 +90,7 @@ public final class WindowFollower {
 
     /// A compositor has come or gone, or is known to be one. A source that is followed stays, unless it is that one.
     private func ownerChanged(of name: String) {
-        let source = name == KWinName.bus ? SourceCandidate.kwin : .gnome
+        let source = name == Compositor.kwin.bus ? SourceCandidate.kwin : .gnome
         guard !status.isFollowing || status.source == source.name else { return }
         pause = Self.shortestPause
         end()
@@ -165,7 +158,7 @@ public final class WindowFollower {
             }
             onSilence = { if isSilent { report(.ended("\(candidate.words) does not answer")) } }
             silence?.arm(at: Clock.monotonic() + Self.timeout * 1_000_000)
-            do throws(SourceFailure) {
+            do {
                 let opened = try open(candidate, environments, report)
                 // It may have ended by now.
                 if number == attempt { source = opened }
@@ -179,7 +172,7 @@ public final class WindowFollower {
 
     private func open(
         _ candidate: SourceCandidate, _ environments: [[String: String]], _ report: @escaping (SourceReport) -> Void
-    ) throws(SourceFailure) -> any WindowSource {
+    ) throws -> any WindowSource {
         switch candidate {
         case .x11(let display):
             useAuthority(of: display, environments)
@@ -196,18 +189,16 @@ public final class WindowFollower {
             }
             return source
         case .wayland(let display): return try WaylandSource(display: display, loop: loop, report: report)
-        case .kwin:
-            guard let owner = owners?.connection(of: KWinName.bus) else { throw SourceFailure("KWin has left the bus") }
-            let script = try KWinScript(owner: owner, folder: environment["XDG_RUNTIME_DIR"], bus: bus)
-            return try CompositorSource(
-                owner: owner, interface: compositors, advice: KWinName.advice, script: script, loop: loop,
-                report: report)
-        case .gnome:
-            guard let owner = owners?.connection(of: GNOMEName.bus) else {
-                throw SourceFailure("GNOME Shell has left the bus")
+        case .kwin, .gnome:
+            let compositor: Compositor = candidate == .kwin ? .kwin : .gnome
+            guard let owner = owners?.connection(of: compositor.bus) else {
+                throw SourceFailure("\(candidate.words) has left the bus")
             }
+            let script = try candidate == .kwin
+                ? KWinScript(owner: owner, folder: environment["XDG_RUNTIME_DIR"], bus: bus) : nil
             return try CompositorSource(
-                owner: owner, interface: compositors, advice: GNOMEName.advice, loop: loop, report: report)
+                owner: owner, interface: compositors, advice: compositor.advice, script: script, loop: loop,
+                report: report)
         }
     }
 
@@ -333,8 +324,8 @@ public enum SourceCandidate: Equatable, Sendable {
         let isWayland = !values("WAYLAND_DISPLAY").isEmpty
         // Window managers of X11 tell all by themselves; the X server of a Wayland session knows a part of the windows.
         if !isWayland { candidates += displays }
-        if names.contains(KWinName.bus) { candidates.append(.kwin) }
-        if names.contains(GNOMEName.bus) { candidates.append(.gnome) }
+        if names.contains(Compositor.kwin.bus) { candidates.append(.kwin) }
+        if names.contains(Compositor.gnome.bus) { candidates.append(.gnome) }
         candidates += values("WAYLAND_DISPLAY").map(SourceCandidate.wayland)
         if isWayland { candidates += displays }
         var unique: [SourceCandidate] = []

@@ -68,7 +68,7 @@ final class X11Connection {
     init(
         display: String, loop: EventLoop, changed: @escaping (Change) -> Void, drained: @escaping () -> Void,
         lost: @escaping () -> Void
-    ) throws(SourceFailure) {
+    ) throws {
         self.changed = changed
         self.drained = drained
         self.lost = lost
@@ -84,12 +84,7 @@ final class X11Connection {
             number -= 1
         }
         root = screens.data.pointee.root
-        do throws(SystemdError) {
-            source = try loop.input(xcb_get_file_descriptor(raw)) { [unowned self] in drain() }
-        } catch {
-            xcb_disconnect(raw)
-            throw SourceFailure("\(error)")
-        }
+        source = try loop.input(xcb_get_file_descriptor(raw)) { [unowned self] in drain() }
     }
 
     deinit {
@@ -102,33 +97,24 @@ final class X11Connection {
     /// Asks for the number of a name.
     func intern(_ name: String, _ answer: @escaping (UInt32) -> Void) {
         let cookie = xcb_intern_atom(raw, 0, UInt16(name.utf8.count), name)
-        awaited.append(
-            (
-                cookie.sequence,
-                { reply in
-                    answer(
-                        reply?.assumingMemoryBound(to: xcb_intern_atom_reply_t.self).pointee.atom
-                            ?? XCB_ATOM_NONE.rawValue)
-                }
-            ))
+        expectReply(cookie.sequence) { reply in
+            answer(
+                reply?.assumingMemoryBound(to: xcb_intern_atom_reply_t.self).pointee.atom ?? XCB_ATOM_NONE.rawValue)
+        }
     }
+
+    private func expectReply(_ sequence: UInt32, _ answer: @escaping Answer) { awaited.append((sequence, answer)) }
 
     /// Asks for a property, of which it reads so many bytes. A window that is gone, or has none, has an empty one.
     func property(_ atom: UInt32, of window: UInt32, upTo bytes: Int, _ answer: @escaping (Property) -> Void) {
         let cookie = xcb_get_property(raw, 0, window, atom, 0, 0, UInt32((bytes + 3) / 4))
-        awaited.append(
-            (
-                cookie.sequence,
-                { reply in
-                    guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
-                        let value = xcb_get_property_value(reply)
-                    else { return answer(Property(bytes: [], type: 0, isOfNoWindow: true)) }
-                    let count = Int(xcb_get_property_value_length(reply))
-                    answer(
-                        Property(
-                            bytes: Array(UnsafeRawBufferPointer(start: value, count: count)), type: reply.pointee.type))
-                }
-            ))
+        expectReply(cookie.sequence) { reply in
+            guard let reply = reply?.assumingMemoryBound(to: xcb_get_property_reply_t.self),
+                let value = xcb_get_property_value(reply)
+            else { return answer(Property(bytes: [], type: 0, isOfNoWindow: true)) }
+            let bytes = UnsafeRawBufferPointer(start: value, count: Int(xcb_get_property_value_length(reply)))
+            answer(Property(bytes: Array(bytes), type: reply.pointee.type))
+        }
     }
 
     /// From now on reports changes of the properties of a window, and its end.
@@ -145,24 +131,20 @@ final class X11Connection {
     func watchSaver() {
         let name = "MIT-SCREEN-SAVER"
         let cookie = xcb_query_extension(raw, UInt16(name.utf8.count), name)
-        awaited.append(
-            (
-                cookie.sequence,
-                { [unowned self] reply in
-                    guard let reply = reply?.assumingMemoryBound(to: xcb_query_extension_reply_t.self),
-                        reply.pointee.present != 0
-                    else { return }
-                    saverEvent = reply.pointee.first_event
-                    let number = reply.pointee.major_opcode
-                    _ = notifyd_saver_request(raw, number, UInt8(NOTIFYD_SAVER_SELECT), root)
-                    let sequence = notifyd_saver_request(raw, number, UInt8(NOTIFYD_SAVER_QUERY), root)
-                    awaited.append((sequence, { [unowned self] in if let reply = $0 { tellSaver(reply) } }))
-                }
-            ))
+        expectReply(cookie.sequence) { [unowned self] reply in
+            guard let reply = reply?.assumingMemoryBound(to: xcb_query_extension_reply_t.self),
+                reply.pointee.present != 0
+            else { return }
+            saverEvent = reply.pointee.first_event
+            let number = reply.pointee.major_opcode
+            _ = notifyd_saver_request(raw, number, UInt8(NOTIFYD_SAVER_SELECT), root)
+            let sequence = notifyd_saver_request(raw, number, UInt8(NOTIFYD_SAVER_QUERY), root)
+            expectReply(sequence) { [unowned self] in if let reply = $0 { reportSaver(reply) } }
+        }
     }
 
     /// A reply and an event both have the state in the second byte: off, on, on again, or disabled.
-    private func tellSaver(_ message: UnsafeMutableRawPointer) {
+    private func reportSaver(_ message: UnsafeMutableRawPointer) {
         changed(.saver(isActive: [1, 2].contains(message.load(fromByteOffset: 1, as: UInt8.self))))
     }
 
@@ -202,7 +184,7 @@ final class X11Connection {
     private func handle(_ event: UnsafeMutablePointer<xcb_generic_event_t>) {
         // The highest bit is set if another client has sent it; errors, of windows that are gone, have the type 0.
         switch CInt(event.pointee.response_type) {
-        case saverEvent.map(CInt.init): tellSaver(event)
+        case saverEvent.map(CInt.init): reportSaver(event)
         case XCB_PROPERTY_NOTIFY:
             event.withMemoryRebound(to: xcb_property_notify_event_t.self, capacity: 1) {
                 changed(.property(atom: $0.pointee.atom, window: $0.pointee.window))

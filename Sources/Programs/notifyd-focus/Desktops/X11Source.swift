@@ -52,12 +52,12 @@ final class X11Source: WindowSource {
     /// Connects; it waits for the server to take the connection.
     init(
         display: String, loop: EventLoop, report: @escaping (SourceReport) -> Void
-    ) throws(SourceFailure) {
+    ) throws {
         self.report = report
         self.display = display
         let connection = try X11Connection(
-            display: display, loop: loop, changed: { [unowned self] in note($0) },
-            drained: { [unowned self] in tell() },
+            display: display, loop: loop, changed: { [unowned self] in handle($0) },
+            drained: { [unowned self] in reportChanges() },
             lost: { report(.ended("the X server \(display) has ended the connection")) })
         self.connection = connection
         for name in Name.allCases {
@@ -84,11 +84,11 @@ final class X11Source: WindowSource {
         atoms.firstIndex(of: atom).flatMap { Name(rawValue: UInt8($0)) }
     }
 
-    private func note(_ change: X11Connection.Change) {
+    private func handle(_ change: X11Connection.Change) {
         switch change {
         case .saver: return
         case .destroyed(let window):
-            if window == managerWindow { takeManager(0) }
+            if window == managerWindow { setManager(0) }
             drop(window)
         case .property(let atom, let window):
             guard let name = name(of: atom) else { return }
@@ -114,34 +114,34 @@ final class X11Source: WindowSource {
             [unowned self] property in
             let hasChangedSince = asked.removeValue(forKey: request) ?? false
             if request.window == connection?.root {
-                takeRoot(request.name, property)
+                setRoot(request.name, property)
             } else {
-                take(request.name, property, of: request.window)
+                set(request.name, property, of: request.window)
             }
             if hasChangedSince { ask(request) }
             askMore()
         }
     }
 
-    private func takeRoot(_ name: Name, _ property: X11Connection.Property) {
+    private func setRoot(_ name: Name, _ property: X11Connection.Property) {
         switch name {
-        case .manager: takeManager(property.number ?? 0)
-        case .active: takeActive(property.number ?? 0)
+        case .manager: setManager(property.number ?? 0)
+        case .active: setActive(property.number ?? 0)
         case .currentDesktop: update(&currentDesktop, property.number ?? 0)
-        case .clients: takeClients(property.numbers)
+        case .clients: setClients(property.numbers)
         default: break
         }
     }
 
     /// A window manager that was killed leaves its property behind, but not its window, which has the same property.
-    private func takeManager(_ window: UInt32) {
+    private func setManager(_ window: UInt32) {
         managerWindow = window
         guard window != 0 else { return update(&hasManager, false) }
         connection?.watch(window)
         ask(Request(name: .manager, window: window))
     }
 
-    private func takeClients(_ windows: [UInt32]) {
+    private func setClients(_ windows: [UInt32]) {
         let listed = Set(windows)
         for window in order where !listed.contains(window) {
             clients[window] = nil
@@ -168,7 +168,7 @@ final class X11Source: WindowSource {
         }
     }
 
-    private func take(_ name: Name, _ property: X11Connection.Property, of window: UInt32) {
+    private func set(_ name: Name, _ property: X11Connection.Property, of window: UInt32) {
         if window == managerWindow, name == .manager { return update(&hasManager, property.number == window) }
         guard var client = clients[window] else { return }
         guard !property.isOfNoWindow else { return drop(window) }
@@ -208,7 +208,7 @@ final class X11Source: WindowSource {
         isStale = true
     }
 
-    private func takeActive(_ window: UInt32) {
+    private func setActive(_ window: UInt32) {
         guard window != active else { return }
         noteChange(of: active)
         noteChange(of: window)
@@ -228,9 +228,9 @@ final class X11Source: WindowSource {
         isStale = true
     }
 
-    // MARK: Telling
+    // MARK: Reports
 
-    private func tell() {
+    private func reportChanges() {
         if !isKnown {
             // That takes two questions: for its window, and whether that still exists.
             guard missingAtoms == 0, !asked.keys.contains(where: { $0.name == .manager }) else {
@@ -294,13 +294,13 @@ extension X11Source {
     ///
     /// They are numbers, because they are looked up at each change, and an enumeration of texts is compared as texts.
     enum Name: UInt8, CaseIterable {
-        // Those of a window come first: see `bit`.
+        // Those of a window come first, and then those of the root.
         case programClass, title, oldTitle, state, desktop
-        case manager, clients, active, currentDesktop
+        case manager, currentDesktop, active, clients
         case hidden, utf8
 
-        static let ofRoot: [Name] = [.manager, .currentDesktop, .active, .clients]
-        static let ofWindow: [Name] = [.programClass, .title, .oldTitle, .state, .desktop]
+        static let ofWindow = allCases.filter(\.isOfWindow)
+        static let ofRoot = allCases.filter(\.isOfRoot)
 
         /// The bits of all properties of a window.
         static let allOfWindow: UInt8 = 1 << 5 - 1
@@ -325,19 +325,9 @@ extension X11Source {
         /// A bit for each property of a window; 0 for another one.
         var bit: UInt8 { isOfWindow ? 1 << rawValue : 0 }
 
-        var isOfWindow: Bool {
-            switch self {
-            case .programClass, .title, .oldTitle, .state, .desktop: true
-            case .manager, .clients, .active, .currentDesktop, .hidden, .utf8: false
-            }
-        }
+        var isOfWindow: Bool { rawValue <= Name.desktop.rawValue }
 
-        var isOfRoot: Bool {
-            switch self {
-            case .manager, .clients, .active, .currentDesktop: true
-            case .programClass, .title, .oldTitle, .state, .desktop, .hidden, .utf8: false
-            }
-        }
+        var isOfRoot: Bool { (Name.manager.rawValue...Name.clients.rawValue).contains(rawValue) }
 
         /// Bytes that are read.
         var longest: Int {

@@ -17,7 +17,7 @@ struct PushReaderTests {
         do {
             _ = try event(text, map)
             return nil
-        } catch let error as PushError {
+        } catch let error as MapError {
             return error.description
         }
     }
@@ -89,7 +89,7 @@ struct PushReaderTests {
 
     @Test func whatSaysNothingIsRefused() throws {
         #expect(try error("") == "the message is empty")
-        #expect(throws: PushError.self) { try source().event(of: [0xFF, 0xFE]) }
+        #expect(throws: MapError.self) { try source().event(of: [0xFF, 0xFE]) }
         var map = PushMap()
         map.title = try MessageTemplate("{{#name}}{{name}}{{/name}}")
         #expect(try error("{\"title\": \"a\"}", map)?.contains("neither a title nor a body") == true)
@@ -132,7 +132,7 @@ struct PushReaderTests {
         let done = try #require(try event(#"{"title": "a", "run": 17, "state": "done"}"#))
         #expect(done.isSilent && done.collapse == "17")
         #expect(try event("plain text")?.collapse == nil)
-        #expect(throws: PushError.self) { try event("") }
+        #expect(throws: MapError.self) { try event("") }
     }
 
     @Test func templatesSayWhatIsShown() throws {
