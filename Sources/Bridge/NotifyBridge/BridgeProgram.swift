@@ -364,16 +364,10 @@ final class ServiceNotifier: Sendable {
 /// It costs a bridge that does little nothing: no timer is armed before so many messages that they could have taken
 /// megabytes.
 package final class MemoryRelease: Sendable {
-    private struct State {
-        /// Messages since memory was returned last.
-        var count = 0
-        /// The same when the timer was armed; `nil` if it is not.
-        var seen: Int?
-    }
-
     private let loop: WorkLoop
     private let release: @Sendable () -> Void
-    private let state = Locked(State())
+    /// Messages since memory was returned last.
+    private let count = Locked(0)
 
     /// Fewer messages leave less than a megabyte behind.
     private static let minimum = 200
@@ -385,30 +379,24 @@ package final class MemoryRelease: Sendable {
         self.release = release
     }
 
-    /// Tells that a message was dealt with.
+    /// Counts a message that was dealt with.
     package func noteWork() {
-        let isDue = state.withLock { state in
-            state.count += 1
-            guard state.count >= Self.minimum, state.seen == nil else { return false }
-            state.seen = state.count
-            return true
+        let count = count.withLock { count in
+            count += 1
+            return count
         }
-        if isDue { arm() }
+        if count == Self.minimum { releaseUnlessBusy(since: count) }
     }
 
-    private func arm() {
-        loop.perform(after: Self.pause) { [weak self] in self?.fire() }
-    }
-
-    private func fire() {
-        let isQuiet = state.withLock { state in
-            guard state.seen == state.count else {
-                state.seen = state.count
-                return false
+    /// Returns memory after a pause in which nothing has come.
+    private func releaseUnlessBusy(since seen: Int) {
+        loop.perform(after: Self.pause) { [weak self] in
+            guard let self else { return }
+            let now = count.withLock { count in
+                defer { if count == seen { count = 0 } }
+                return count
             }
-            state = State()
-            return true
+            if now == seen { release() } else { releaseUnlessBusy(since: now) }
         }
-        if isQuiet { release() } else { arm() }
     }
 }

@@ -23,8 +23,8 @@ extension RecordChange {
 /// called. Writes that wait for the disk are written together. A damaged file is set aside, and the store begins again:
 /// see ``begunAnew``.
 public final class BridgeStore: Sendable {
-    private struct Write {
-        let work: (SQLiteFile) throws(StoreError) -> Void
+    private struct Write: Sendable {
+        let work: @Sendable (SQLiteFile) throws(StoreError) -> Void
         let completion: @Sendable (StoreError?) -> Void
     }
 
@@ -44,12 +44,7 @@ public final class BridgeStore: Sendable {
     private let loop: WorkLoop
     /// Only `loop` uses it.
     private let database: SQLiteFile
-    private let waiting = Locked(UncheckedWrites())
-
-    private struct UncheckedWrites: @unchecked Sendable {
-        // Proof: a write is handed from the caller to the loop under a lock, and used by one of them at a time.
-        var list: [Write] = []
-    }
+    private let waiting = Locked<[Write]>([])
 
     /// Opens the store, or makes it.
     ///
@@ -249,8 +244,8 @@ public final class BridgeStore: Sendable {
         _ work: @escaping @Sendable (SQLiteFile) throws(StoreError) -> Void
     ) {
         let isFirst = waiting.withLock { waiting in
-            waiting.list.append(Write(work: work, completion: completion))
-            return waiting.list.count == 1
+            waiting.append(Write(work: work, completion: completion))
+            return waiting.count == 1
         }
         if isFirst { loop.perform { self.flush() } }
     }
@@ -258,8 +253,8 @@ public final class BridgeStore: Sendable {
     /// Writes everything that waits in one transaction. If one write fails, none is on disk, and all report the error.
     private func flush() {
         let writes = waiting.withLock { waiting in
-            defer { waiting.list = [] }
-            return waiting.list
+            defer { waiting = [] }
+            return waiting
         }
         var failure: StoreError?
         BridgeFailpoint.beforeWrite.hit()

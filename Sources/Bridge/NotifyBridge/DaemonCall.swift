@@ -144,6 +144,12 @@ public enum DaemonAnswer: Sendable {
         return ChangePage(oldest: page.oldest, rows: page.changes)
     }
 
+    /// The answer to `Explain`.
+    package var record: [String: Value]? { firstArgument?.entries }
+
+    /// The answer to `History`.
+    package var events: [RecordedEvent]? { firstArgument?.elements?.compactMap(RecordedEvent.init) }
+
     private var firstArgument: Value? {
         if case .done(let arguments) = self { arguments.first } else { nil }
     }

@@ -231,22 +231,18 @@ final class NoticeTable: Sendable {
     /// Asks the bus for signals. What is sent on the connection after this is done after it. On any thread: the bus
     /// counts rules that are equal, so that the order of asking and of ending does not matter.
     func want(_ signals: Set<DaemonSignal>, on connection: Connection) {
-        for signal in signals {
-            let isNew = state.withLock { state in
-                state.wants[signal, default: 0] += 1
-                return state.wants[signal] == 1
-            }
-            if isNew { connection.requestMatch(Self.rule(for: signal)) }
-        }
+        for signal in signals where count(signal, 1) == 1 { connection.requestMatch(Self.rule(for: signal)) }
     }
 
     private func endWanting(_ signals: Set<DaemonSignal>, on connection: Connection) {
-        for signal in signals {
-            let isLast = state.withLock { state in
-                state.wants[signal, default: 0] -= 1
-                return state.wants[signal] == 0
-            }
-            if isLast { connection.removeMatch(Self.rule(for: signal)) }
+        for signal in signals where count(signal, -1) == 0 { connection.removeMatch(Self.rule(for: signal)) }
+    }
+
+    /// - Returns: how many observations want the signal now.
+    private func count(_ signal: DaemonSignal, _ change: Int) -> Int {
+        state.withLock { state in
+            state.wants[signal, default: 0] += change
+            return state.wants[signal] ?? 0
         }
     }
 

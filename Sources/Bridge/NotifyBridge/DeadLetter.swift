@@ -177,11 +177,11 @@ public final class DeadLetterWriter: Sendable {
         state.withLock { $0.waiting += 1 }
         defer {
             state.withLock { $0.waiting -= 1 }
-            show()
+            updateStatus()
         }
         var backoff = Backoff(upTo: Self.longestPause)
         repeat {
-            show()
+            updateStatus()
             try await loop.pause(for: backoff.next() + .milliseconds(100))
         } while await attempt(letter) == .failed
     }
@@ -205,7 +205,7 @@ public final class DeadLetterWriter: Sendable {
         guard let error else {
             guard let lost = state.withLock({ $0.timeout.succeeded() }) else { return .kept }
             logger.notice("Dead letters are kept again", metadata: ["lost": "\(lost)"])
-            show()
+            updateStatus()
             return .kept
         }
         let (isFirst, before, waits, lost) = state.withLock { state in
@@ -225,7 +225,7 @@ public final class DeadLetterWriter: Sendable {
                 "Dead letters are given up: the disk takes nothing for too long", metadata: ["error": "\(error)"])
         }
         logger.info("A dead letter is given up", metadata: ["lost": "\(lost)"])
-        show()
+        updateStatus()
         return .givenUp
     }
 
@@ -236,11 +236,11 @@ public final class DeadLetterWriter: Sendable {
             return state.timeout.lost
         }
         logger.error("Dead letters are given up: too many wait for the disk", metadata: ["lost": "\(lost)"])
-        show()
+        updateStatus()
     }
 
     /// Reports what waits, and of what was given up.
-    private func show() {
+    private func updateStatus() {
         let (waiting, timeout) = state.withLock { ($0.waiting, $0.timeout) }
         var reasons: [String] = []
         if timeout.isFailing, waiting > 0 {

@@ -33,9 +33,12 @@ extension BridgeServices {
     /// none: then it is the newest row of all, and on disk, because what is past is not told to the other side.
     ///
     /// - Parameter key: of the record.
-    public func cursor(_ key: String) async throws -> UInt64 {
+    public func cursor(_ key: String) async throws -> UInt64 { try await cursor(key, mayBeUnwritten: false) }
+
+    /// - Parameter mayBeUnwritten: whether not to wait for a disk that takes nothing.
+    package func cursor(_ key: String, mayBeUnwritten: Bool) async throws -> UInt64 {
         if let number = try await store.number(key) { return number }
-        let newest = try await retrying { [daemon] in try? await daemon.newestChange() }
+        let newest = try await retrying(Backoff(upTo: .seconds(10))) { [daemon] in try? await daemon.newestChange() }
         return try await retrying { [store] () async throws -> UInt64? in
             do throws(StoreError) {
                 try await store.write([.put(key, newest)])
@@ -43,7 +46,7 @@ extension BridgeServices {
             } catch {
                 // The status says that the disk takes nothing.
                 if error.isDamage { throw error }
-                return nil
+                return mayBeUnwritten ? newest : nil
             }
         }
     }

@@ -5,37 +5,28 @@ import UserFiles
 ///
 ///     password = { credential = "mqtt" }       # LoadCredential=mqtt:… in the unit
 ///     password = { file = "mqtt.password" }    # beside the configuration, or an absolute path; mode 0600
-public struct Credential: Hashable, Sendable, CustomStringConvertible {
-    private enum Place: Hashable {
-        /// A credential of the unit; systemd.exec(5).
-        case unit(String)
-        case file(String)
-    }
-
-    private let place: Place
+public enum Credential: Hashable, Sendable, CustomStringConvertible {
+    /// A credential of the unit, by its name; systemd.exec(5).
+    case unit(String)
+    /// A file, by its absolute path.
+    case file(String)
 
     /// A secret has at most so many bytes.
     static let maximumBytes = 64 << 10
 
-    /// A credential of the unit, by its name.
-    public static func unit(_ name: String) -> Credential { Credential(place: .unit(name)) }
-
-    /// A file, by its absolute path.
-    public static func file(_ path: String) -> Credential { Credential(place: .file(path)) }
-
     /// Whether it is a credential of the unit, which other programs cannot read.
     public var isOfUnit: Bool {
-        if case .unit = place { true } else { false }
+        if case .unit = self { true } else { false }
     }
 
     /// The path of its file; `nil` for a credential of the unit.
     public var path: String? {
-        if case .file(let path) = place { path } else { nil }
+        if case .file(let path) = self { path } else { nil }
     }
 
     /// Where it is; not what it is.
     public var description: String {
-        switch place {
+        switch self {
         case .unit(let name): "the credential \"\(name)\""
         case .file(let path): "the file \(path)"
         }
@@ -49,7 +40,7 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible {
 
     /// - Parameter folder: `$CREDENTIALS_DIRECTORY`.
     func read(folder: String?) throws(CredentialError) -> Secret {
-        switch place {
+        switch self {
         case .unit(let name):
             guard let folder, folder.hasPrefix("/") else {
                 throw CredentialError(

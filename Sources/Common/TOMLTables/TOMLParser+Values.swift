@@ -115,7 +115,8 @@ extension TOMLParser {
         guard first.isDigit else { return nil }
         for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] where digits.hasPrefix(prefix) {
             let text = digits.dropFirst(2)
-            guard sign == 0, let last = text.utf8.first, last.isNameCharacter, last != UInt8(ascii: "_"), !text.hasPrefix("-")
+            guard sign == 0, let last = text.utf8.first, last.isNameCharacter, last != UInt8(ascii: "_"),
+                !text.hasPrefix("-")
             else { return nil }
             return Int(text.filter { $0 != "_" }, radix: radix).map { .integer($0) }
         }

@@ -120,18 +120,9 @@ package struct TOMLParser {
     private mutating func open(_ names: [(name: String, offset: Int)], isList: Bool, at start: Int) throws(Mistake)
         -> TOMLTable
     {
-        var table = root
-        for (name, offset) in names.dropLast() {
-            guard let entry = table[name] else {
-                let new = TOMLTable(.implied, at: start)
-                table.add(.init(key: name, offset: start, node: TOMLNode(value: .table(new), offset: start)))
-                table = new
-                continue
-            }
-            guard let next = entry.node.table ?? (entry.isTableList ? entry.node.array?.last?.table : nil),
-                next.origin != .inline
-            else { throw Mistake(offset: offset, reason: "'\(name)' is there already, and nothing can be added to it") }
-            table = next
+        let table = try descend(from: root, through: names, making: .implied, at: start) { entry in
+            let next = entry.node.table ?? (entry.isTableList ? entry.node.array?.last?.table : nil)
+            return next?.origin == .inline ? nil : next
         }
         guard let name = names.last?.name else { preconditionFailure("a header has a name") }
         // Before the entry is referenced, which would copy the list.
@@ -158,6 +149,33 @@ package struct TOMLParser {
         throw Mistake(offset: start, reason: "'\(name)' is there already\(advice)")
     }
 
+    /// Goes to the table of the last name but one, and makes those on the way that are not there.
+    ///
+    /// - Parameters:
+    ///   - origin: of the tables that are made.
+    ///   - place: of these; `nil`: those of their names.
+    ///   - open: the table in an entry, if something may be added to it.
+    private func descend(
+        from root: TOMLTable, through names: [(name: String, offset: Int)], making origin: TOMLTable.Origin,
+        at place: Int? = nil, _ open: (TOMLTable.Entry) -> TOMLTable?
+    ) throws(Mistake) -> TOMLTable {
+        var table = root
+        for (name, offset) in names.dropLast() {
+            if let entry = table[name] {
+                guard let next = open(entry) else {
+                    throw Mistake(offset: offset, reason: "'\(name)' is there already, and nothing can be added to it")
+                }
+                table = next
+            } else {
+                let start = place ?? offset
+                let new = TOMLTable(origin, at: start)
+                table.add(.init(key: name, offset: start, node: TOMLNode(value: .table(new), offset: start)))
+                table = new
+            }
+        }
+        return table
+    }
+
     // MARK: Keys
 
     /// Reads `key = value`.
@@ -168,18 +186,8 @@ package struct TOMLParser {
         }
         index += 1
         skipBlanks()
-        var table = target
-        for (name, offset) in names.dropLast() {
-            guard let entry = table[name] else {
-                let new = TOMLTable(.dottedKey, at: offset)
-                table.add(.init(key: name, offset: offset, node: TOMLNode(value: .table(new), offset: offset)))
-                table = new
-                continue
-            }
-            guard let next = entry.node.table, next.origin == .dottedKey else {
-                throw Mistake(offset: offset, reason: "'\(name)' is there already, and nothing can be added to it")
-            }
-            table = next
+        let table = try descend(from: target, through: names, making: .dottedKey) {
+            $0.node.table?.origin == .dottedKey ? $0.node.table : nil
         }
         guard let (name, offset) = names.last else { preconditionFailure("a key has a name") }
         guard table[name] == nil else {

@@ -31,7 +31,7 @@ extension TableReader {
             if orBoolean, let flag = node.boolean { return (flag, []) }
             return (node.table.map { [$0] } ?? node.array?.allTables).map { (nil, $0) }
         }
-        guard let (flag, tables) = found?.0 else { return nil }
+        guard let (flag, tables) = found else { return nil }
         if let flag { return flag ? [[]] : [] }
         return tables.map { table in
             if table.entries.isEmpty { note(at: table.offset, "'\(key)' must have at least one member of the message") }

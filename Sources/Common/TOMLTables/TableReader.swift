@@ -41,7 +41,7 @@ public struct TableReader {
 
     /// A text.
     public mutating func string(_ key: String) -> String? {
-        guard let (text, _) = value(key, "a string such as \"text\"", \.string) else { return nil }
+        guard let text = value(key, "a string such as \"text\"", \.string) else { return nil }
         return deliverable(text, key, at: table[key]?.offset)
     }
 
@@ -59,11 +59,11 @@ public struct TableReader {
     }
 
     /// `true` or `false`.
-    public mutating func boolean(_ key: String) -> Bool? { value(key, "true or false", \.boolean)?.0 }
+    public mutating func boolean(_ key: String) -> Bool? { value(key, "true or false", \.boolean) }
 
     /// A whole number.
     public mutating func integer(_ key: String, in range: ClosedRange<Int>) -> Int? {
-        guard let (number, _) = value(key, "a whole number", \.integer) else { return nil }
+        guard let number = value(key, "a whole number", \.integer) else { return nil }
         guard range.contains(number) else {
             note(key, "'\(key)' must be between \(range.lowerBound) and \(range.upperBound); it is \(number)")
             return nil
@@ -74,7 +74,7 @@ public struct TableReader {
     /// A duration such as `"5s"`.
     public mutating func duration(_ key: String, upTo maximum: Duration, from minimum: Duration = .zero) -> Duration? {
         let wanted = "a duration such as \"100ms\", \"5s\", \"10m\" or \"12h\""
-        guard let (text, _) = value(key, wanted, \.string) else { return nil }
+        guard let text = value(key, wanted, \.string) else { return nil }
         guard text.utf8.count <= Self.maximumText, let duration = Duration(text: text) else {
             note(key, "'\(key)' must be \(wanted); it is \"\(PlainText.excerpt(text))\"")
             return nil
@@ -89,7 +89,7 @@ public struct TableReader {
     /// One of the raw values of a type.
     public mutating func word<Word: RawRepresentable & CaseIterable>(_ key: String, of _: Word.Type) -> Word?
     where Word.RawValue == String {
-        guard let (text, _) = value(key, Word.quoted, \.string) else { return nil }
+        guard let text = value(key, Word.quoted, \.string) else { return nil }
         guard let word = Word(rawValue: text) else {
             note(key, "'\(key)' must be one of \(Word.quoted); it is \"\(PlainText.excerpt(text))\"")
             return nil
@@ -99,8 +99,7 @@ public struct TableReader {
 
     /// A user of this machine, by number or by name.
     package mutating func user(_ key: String) -> UInt32? {
-        guard
-            let (user, _) = value(key, "the number or the name of a user", { $0.integer.map { "\($0)" } ?? $0.string })
+        guard let user = value(key, "the number or the name of a user", { $0.integer.map(String.init) ?? $0.string })
         else { return nil }
         if let number = UInt32(user) { return number }
         guard user.utf8.count <= 256, !user.utf8.contains(0), let entry = getpwnam(user) else {
@@ -114,12 +113,12 @@ public struct TableReader {
     }
 
     package mutating func subtable(_ key: String, wanted: String? = nil) -> TOMLTable? {
-        value(key, wanted ?? "a table" + (isRoot ? ", which begins with [\(key)]" : ""), \.table)?.0
+        value(key, wanted ?? "a table" + (isRoot ? ", which begins with [\(key)]" : ""), \.table)
     }
 
     /// A list of strings, each with its place.
     public mutating func strings(_ key: String) -> [(text: String, offset: Int)]? {
-        guard let (nodes, _) = list(key, "a list of strings") else { return nil }
+        guard let nodes = list(key, "a list of strings") else { return nil }
         var strings: [(text: String, offset: Int)] = []
         for node in nodes {
             guard let string = node.string else {
@@ -133,35 +132,31 @@ public struct TableReader {
 
     package mutating func tables(_ key: String, upTo maximum: Int) -> [TOMLTable] {
         let wanted = "a list of tables" + (isRoot ? ", each of which begins with [[\(key)]]" : "")
-        guard let (nodes, _) = list(key, wanted, upTo: maximum) else { return [] }
+        guard let nodes = list(key, wanted, upTo: maximum) else { return [] }
         return nodes.compactMap { node in
             if node.table == nil { source.note(at: node.offset, "'\(key)' must be \(wanted); this is \(node.kind)") }
             return node.table
         }
     }
 
-    private mutating func list(_ key: String, _ wanted: String, upTo maximum: Int = Self.maximumTexts)
-        -> (nodes: [TOMLNode], offset: Int)?
-    {
-        guard let (nodes, offset) = value(key, wanted, \.array) else { return nil }
+    private mutating func list(_ key: String, _ wanted: String, upTo maximum: Int = Self.maximumTexts) -> [TOMLNode]? {
+        guard let nodes = value(key, wanted, \.array) else { return nil }
         guard nodes.count <= maximum else {
             source.note(
                 at: nodes[maximum].offset, "'\(key)' must have at most \(maximum) elements; it has \(nodes.count)")
             return nil
         }
-        return (nodes, offset)
+        return nodes
     }
 
-    package mutating func value<Result>(_ key: String, _ wanted: String, _ read: (TOMLNode) -> Result?)
-        -> (Result, offset: Int)?
-    {
+    package mutating func value<Result>(_ key: String, _ wanted: String, _ read: (TOMLNode) -> Result?) -> Result? {
         known.append(key)
         guard let entry = table[key], !entry.node.isBad else { return nil }
         guard let result = read(entry.node) else {
             source.note(at: entry.offset, "'\(key)' must be \(wanted); it is \(entry.node.kind)")
             return nil
         }
-        return (result, entry.node.offset)
+        return result
     }
 
     // MARK: Tables inside

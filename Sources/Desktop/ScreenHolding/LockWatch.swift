@@ -12,7 +12,7 @@ final class LockWatch {
     /// A screen saver on the bus.
     private struct Saver {
         let name: String
-        let path: String
+        var path: String { "/" + name.split(separator: ".").joined(separator: "/") }
         var owner: String?
         var isActive = false
     }
@@ -31,13 +31,9 @@ final class LockWatch {
     private let loop: EventLoop
     private let bus: BusConnection
     private let onChange: () -> Void
-    private var savers: [Saver] = [
-        Saver(name: "org.freedesktop.ScreenSaver", path: "/org/freedesktop/ScreenSaver"),
-        Saver(name: "org.gnome.ScreenSaver", path: "/org/gnome/ScreenSaver"),
-        Saver(name: "org.cinnamon.ScreenSaver", path: "/org/cinnamon/ScreenSaver"),
-        Saver(name: "org.mate.ScreenSaver", path: "/org/mate/ScreenSaver"),
-        Saver(name: "org.xfce.ScreenSaver", path: "/org/xfce/ScreenSaver"),
-    ]
+    private var savers = ["freedesktop", "gnome", "cinnamon", "mate", "xfce"].map {
+        Saver(name: "org.\($0).ScreenSaver")
+    }
     private var slots: [BusSlot] = []
     private var programs: Set<String> = []
     private var files: [EventSource] = []
@@ -175,10 +171,13 @@ package struct LockerProgram {
 
     /// Where they may be.
     static var folders: [String] {
-        let own = (BaseDirectories.environment("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
+        let own = (BaseDirectories.environment("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(
+            String.init)
         let usual = ["/usr/local/bin", "/usr/bin", "/usr/libexec/xscreensaver"]
         return own
-            + (usual + [BaseDirectories.environment("HOME").map { $0 + "/.local/bin" }].compactMap(\.self)).filter { !own.contains($0) }
+            + (usual + [BaseDirectories.environment("HOME").map { $0 + "/.local/bin" }].compactMap(\.self)).filter {
+                !own.contains($0)
+            }
     }
 
     /// Bytes of a name that the kernel keeps; proc(5), `comm`.
@@ -199,7 +198,8 @@ package struct LockerProgram {
             guard let process = Int32(number), let name = read("/proc/\(number)/comm", upTo: 64).flatMap(name),
                 let status = read("/proc/\(number)/status", upTo: 64 << 10), isRunning(status, for: getuid()),
                 isHere(
-                    read("/proc/\(number)/environ", upTo: 256 << 10), runtimeFolder: BaseDirectories.environment("XDG_RUNTIME_DIR"))
+                    read("/proc/\(number)/environ", upTo: 256 << 10),
+                    runtimeFolder: BaseDirectories.environment("XDG_RUNTIME_DIR"))
             else { continue }
             found.append(LockerProgram(name: name, process: process))
         }

@@ -87,7 +87,7 @@ extension DesktopBridge {
     /// - Returns: `nil` if notifyd has not answered.
     private func isOwn(_ id: UInt64, butNotSnoozed: Bool = false) async -> Bool? {
         let answer = await services.daemon.perform(DaemonCall("Explain", [.uint64(id)]))
-        guard case .done(let arguments) = answer, let details = arguments.first?.entries else { return nil }
+        guard let details = answer.record else { return nil }
         return DesktopName.isSource(details["source"]?.string ?? "")
             && (details["snoozed"] == nil || !butNotSnoozed)
     }
@@ -104,10 +104,8 @@ extension DesktopBridge {
 
     /// A page of the history; `nil` if notifyd has not answered.
     private func texts(at topic: String, after id: UInt64) async -> [Text]? {
-        let answer = await services.daemon.perform(
-            DaemonCall("History", [.string(topic), .uint64(id), .uint32(Self.page)]))
-        guard case .done(let arguments) = answer else { return nil }
-        return arguments.first?.elements?.compactMap(Text.init)
+        let call = DaemonCall("History", [.string(topic), .uint64(id), .uint32(Self.page)])
+        return await services.daemon.perform(call).events?.map(Text.init)
     }
 
     // MARK: In front
@@ -142,14 +140,12 @@ private struct Text {
     let end: Duration?
     let isDecided: Bool
 
-    init?(_ row: Value) {
-        guard let row = row.elements, row.count >= 7, let id: UInt64 = row[0].integer(), let topic = row[1].string,
-            let published: Int64 = row[4].integer()
-        else { return nil }
-        (self.id, self.topic, isDecided) = (id, topic, row[5].string != "")
-        let keep: Int64? = row[6].fields?["keep"]?.integer()
+    init(_ recorded: RecordedEvent) {
+        let event = recorded.event
+        (id, topic, isDecided) = (event.id.rawValue, event.topic, recorded.outcome != nil)
+        let keep: Int64? = event.fields["keep"]?.integer()
         let longest = DesktopRules.longestKeep.components.seconds
-        end = keep.map { .microseconds(published) + .seconds(min(max($0, 0), longest)) }
+        end = keep.map { .microseconds(event.published ?? 0) + .seconds(min(max($0, 0), longest)) }
     }
 
     func isOver(at now: Duration) -> Bool { isDecided && end.map { $0 < now } ?? false }

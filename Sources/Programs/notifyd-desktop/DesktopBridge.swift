@@ -104,7 +104,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
             portal?.serverChanged()
         case .known: portal?.serverReady()
         case .notify(let id, let notice, let program, let expectsReply):
-            see(notice, id, by: program, expectsReply: expectsReply)
+            handleNotification(notice, id, by: program, expectsReply: expectsReply)
         case .answer(let id, let answer): perform(observer.answered(id, answer, at: now))
         case .close(let key): perform(observer.closingRequested(key))
         case .ended(let key, let reason):
@@ -117,7 +117,7 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
         }
     }
 
-    private func see(_ notice: Notice, _ id: CallID, by program: String, expectsReply: Bool) {
+    private func handleNotification(_ notice: Notice, _ id: CallID, by program: String, expectsReply: Bool) {
         var notice = notice
         let unit = observer.rules.needUnit && !program.isEmpty ? units[program] : ""
         notice.unit = unit ?? ""
@@ -261,21 +261,12 @@ final class DesktopBridge: Bridge, @unchecked Sendable {
 
     /// Follows what becomes of events: also of those from before the start, whose banners may be up.
     private func followJournal() async throws {
-        var start = try await services.store.number(Self.rowKey)
-        var backoff = Backoff(upTo: .seconds(10))
-        while start == nil {
-            do throws(NotifyError) {
-                start = try await services.daemon.newestChange()
-                // The next start goes on from here, also if this one is killed.
-                try? await services.store.write([.put(Self.rowKey, start ?? 0)])
-            } catch {
-                try await services.loop.pause(for: backoff.next() + .milliseconds(100))
-            }
-        }
+        // The next start goes on from here, also if this one is killed.
+        let start = try await services.cursor(Self.rowKey, mayBeUnwritten: true)
         var written = ContinuousClock.now
         var unwritten = 0
         // In short pages: what programs show meanwhile does not wait for all of them.
-        for try await rows in services.daemon.changes(after: start ?? 0, limit: UInt32(Self.page)) {
+        for try await rows in services.daemon.changes(after: start, limit: UInt32(Self.page)) {
             for row in rows { handle(row) }
             // A page that is full may be the last one, too.
             if rows.count < Self.page {

@@ -76,7 +76,9 @@ extension Notice {
         default: urgency = notification["priority"] == nil ? nil : 1
         }
         // An action with a parameter is out of reach: notifyd passes a name on, and no more.
-        buttons = Self.actions(gtk: notification).filter { $0.target == nil }.map { Button(key: $0.name, label: $0.label) }
+        buttons = Self.actions(gtk: notification).filter { $0.target == nil }.map {
+            Button(key: $0.name, label: $0.label)
+        }
     }
 
     /// The default action and the buttons of a notification of GTK.

@@ -223,9 +223,7 @@ final class Portal: @unchecked Sendable {
     /// What became of an event while this program was not there.
     private func askOutcome(of id: EventID, _ name: DesktopName) {
         services.daemon.submit(DaemonCall("Explain", [.uint64(id.rawValue)])) { [self] answer in
-            guard case .done(let arguments) = answer,
-                let outcome = arguments.first?.entries?["outcome"]?.string, !outcome.isEmpty
-            else { return }
+            guard let outcome = answer.record?["outcome"]?.string, !outcome.isEmpty else { return }
             perform(notices.decided(name.eventID, outcome))
         }
     }

@@ -205,15 +205,15 @@ final class ServerLink: @unchecked Sendable {
         let monitor = try await Connection.open(
             services.address, on: services.loop, maximumMessage: DaemonLink.maximumMessage, onClose: again,
             onCut: again)
-        try await monitor.becomeMonitor(Self.rules) { [weak self] in self?.see($0) }
+        try await monitor.becomeMonitor(Self.rules) { [weak self] in self?.handleMonitored($0) }
         self.monitor = monitor
         try await learnOwners()
     }
 
     /// A message between two other connections.
-    private func see(_ message: Message) {
+    private func handleMonitored(_ message: Message) {
         switch message.kind {
-        case .methodCall: seeCall(message)
+        case .methodCall: handleCall(message)
         case .methodReturn, .error:
             guard message.sender == server, !server.isEmpty, let program = message.destination else { return }
             let id = CallID(sender: program, serial: message.replySerial)
@@ -229,7 +229,7 @@ final class ServerLink: @unchecked Sendable {
         }
     }
 
-    private func seeCall(_ message: Message) {
+    private func handleCall(_ message: Message) {
         guard let sender = message.sender, !isOwn(sender), let destination = message.destination else { return }
         let id = CallID(sender: sender, serial: message.serial)
         switch (message.interface ?? Self.name, message.member) {

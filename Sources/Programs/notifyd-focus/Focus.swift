@@ -14,7 +14,7 @@ final class Focus {
     private let loop: EventLoop
     private let bus: BusConnection
     private let logger: Logger
-    private let holder: ScreenHolder
+    let holder: ScreenHolder
     private(set) var follower: WindowFollower?
     private var interface: FocusInterface?
     private var signals: [EventSource] = []
@@ -87,14 +87,6 @@ final class Focus {
 
     /// What the rules find in a window.
     func fit(_ window: Window) -> WindowRules.Fit? { rules.fit(window) }
-
-    var held: [Topic: HeldScreen] { holder.held }
-
-    /// Why nobody can look; empty: somebody may be looking.
-    var obstacle: String { holder.obstacle ?? "" }
-
-    /// The lockers that are noticed by themselves.
-    var knownLockers: [String] { holder.knownLockers }
 
     // MARK: Status
 

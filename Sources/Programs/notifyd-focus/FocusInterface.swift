@@ -95,9 +95,9 @@ final class FocusInterface {
             state.appendEntry("configuration", "s") { $0.append(focus.file.path.deliverable) }
             state.appendEntry("rules", "u") { $0.append(UInt32(focus.rules.rules.count), as: "u") }
             state.appendEntry("windows", "u") { $0.append(UInt32(focus.follower?.windows.count ?? 0), as: "u") }
-            state.appendEntry("obstacle", "s") { $0.append(focus.obstacle) }
+            state.appendEntry("obstacle", "s") { $0.append(focus.holder.obstacle ?? "") }
             state.appendEntry("lockers", "as") { value in
-                value.appendContainer("a", "s") { list in for name in focus.knownLockers { list.append(name) } }
+                value.appendContainer("a", "s") { list in for name in focus.holder.knownLockers { list.append(name) } }
             }
             guard !isSandboxed else { return }
             append(focus.focused, to: state)
@@ -120,7 +120,7 @@ final class FocusInterface {
 
     /// Topic, state, and how it is: open, waiting or the reason of a refusal.
     private func appendHeld(to state: borrowing BusMessage) {
-        let held = focus.held.sorted { $0.key.description < $1.key.description }
+        let held = focus.holder.held.sorted { $0.key.description < $1.key.description }
         state.appendEntry("screens", "a(sss)") { value in
             Self.append(held.map { ($0.description, $1.words.state, $1.words.detail) }, to: value)
         }
@@ -142,7 +142,7 @@ final class FocusInterface {
         let problems = FocusProblem.all(
             status, knowsDisplay: focus.follower?.knowsDisplay ?? true, rules: focus.rules.rules.count,
             // Topics tell what is looked at.
-            held: isSandboxed ? [:] : focus.held)
+            held: isSandboxed ? [:] : focus.holder.held)
         let reply = bus.methodReturn(to: call.message)
         Self.append(problems.map { ("focus", $0.state.deliverable, $0.advice) }, to: reply)
         send(reply)

@@ -13,7 +13,7 @@ actor Buttons {
     private let servers: [NtfySettings.Server]
     private let services: BridgeServices
     private let opener: Opener
-    private let requests: ButtonRequests
+    private let group: any EventLoopGroup
     /// Presses that are being handled at once.
     private var running = 0
     private static let maximumRunning = 8
@@ -22,7 +22,7 @@ actor Buttons {
         self.servers = servers
         self.services = services
         opener = Opener(bus: services.address, logger: services.logger)
-        requests = ButtonRequests(group: group, logger: services.logger)
+        self.group = group
     }
 
     /// Listens until the task is cancelled.
@@ -63,7 +63,7 @@ actor Buttons {
         switch action.kind {
         case .view(let url): return await opener.open(url)
         case .copy(let value): return await opener.copy(value)
-        case .http where map.makesRequests: return await requests.make(action, of: press.id.rawValue)
+        case .http where map.makesRequests: return await makeRequest(action, of: press.id.rawValue)
         case .http, .broadcast, .unknown: return false
         }
     }
@@ -71,26 +71,21 @@ actor Buttons {
     /// The fields of an event that a server of the configuration has brought, and its map.
     private func event(of press: Action) async -> (fields: Fields, map: SubscribeMap)? {
         let explained = await services.daemon.perform(DaemonCall("Explain", [.uint64(press.id.rawValue)]))
-        guard case .done(let arguments) = explained, let decision = arguments.first?.entries,
-            let source = decision["source"]?.string,
+        guard let source = explained.record?["source"]?.string,
             let map = servers.lazy.compactMap({ server in
                 server.address.topic(ofSource: source).flatMap { server.map(ofTopic: $0) }
             }).first
         else { return nil }
         let call = DaemonCall("History", [.string(press.topic), .uint64(press.id.rawValue - 1), .uint32(1)])
-        guard case .done(let reply) = await services.daemon.perform(call),
-            let event = reply.first?.elements?.first?.elements, event.count == 7,
-            event[0].integer() == press.id.rawValue, let fields = event[6].fields
-        else { return nil }
-        return (fields, map)
+        guard let event = await services.daemon.perform(call).events?.first?.event, event.id == press.id else {
+            return nil
+        }
+        return (event.fields, map)
     }
 }
 
-/// Makes the requests of buttons. They have nothing of ours: no secret, no cookie.
-struct ButtonRequests: Sendable {
-    let group: any EventLoopGroup
-    let logger: Logger
-
+/// The requests of buttons. They have nothing of ours: no secret, no cookie.
+extension Buttons {
     private static let timeout = TimeAmount.seconds(10)
     private static let methods = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
     /// What the client itself says.
@@ -98,7 +93,8 @@ struct ButtonRequests: Sendable {
 
     /// - Parameter event: the number of the event, for the log.
     /// - Returns: whether it was taken.
-    func make(_ action: NtfyAction, of event: UInt64) async -> Bool {
+    private func makeRequest(_ action: NtfyAction, of event: UInt64) async -> Bool {
+        let logger = services.logger
         guard case .http(let url, let method, let headers, let body) = action.kind,
             let request = Self.request(url, method, headers, body)
         else {
@@ -127,7 +123,7 @@ struct ButtonRequests: Sendable {
         return isDone
     }
 
-    static func request(
+    private static func request(
         _ url: String, _ method: String, _ headers: [NtfyAction.Header], _ body: String
     ) -> HTTPClientRequest? {
         guard url.hasPrefix("https://") || url.hasPrefix("http://"), Authority(ofAddress: url) != nil,

@@ -65,9 +65,10 @@ struct MapReader {
             )
         }
         guard let names, let topic else { return nil }
-        return SubscribeMap(
-            names: names.map(\.text), topic: topic, title: title, body: body, rules: rules, clears: clears,
-            hasImages: hasImages, makesRequests: makesRequests)
+        var map = SubscribeMap(names: names.map(\.text), topic: topic)
+        (map.title, map.body, map.rules) = (title, body, rules)
+        (map.clears, map.hasImages, map.makesRequests) = (clears, hasImages, makesRequests)
+        return map
     }
 
     private static func rules(of table: inout TableReader) -> MapRules {
@@ -127,9 +128,10 @@ struct MapReader {
         if outbound.contains(where: { $0.name == name }) {
             table.note("publish", "\"\(name)\" has a map already; its 'topics' can have several topics")
         }
-        return PublishMap(
+        var map = PublishMap(
             name: name, topics: topics,
-            moment: moment == .always ? .always : .away(after: after ?? NtfySettings.usualDelay), title: title,
-            message: message, clears: clears, isLinked: isLinked)
+            moment: moment == .always ? .always : .away(after: after ?? NtfySettings.usualDelay))
+        (map.title, map.message, map.clears, map.isLinked) = (title, message, clears, isLinked)
+        return map
     }
 }

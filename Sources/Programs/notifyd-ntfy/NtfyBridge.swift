@@ -145,7 +145,7 @@ final class StatusBoard: Sendable {
             let state: BridgeStatus.State = direction == .inbound ? .connecting : .connected
             entries.append(Entry(name: name, direction: direction, state: state))
         }
-        show()
+        updateStatus()
     }
 
     /// - Parameter advice: what to do about it; `nil` for the usual advice.
@@ -158,7 +158,7 @@ final class StatusBoard: Sendable {
             entry.detail = detail
             entry.advice = advice
         }
-        show()
+        updateStatus()
     }
 
     func set(_ name: String, _ direction: Direction, _ failure: ServerFailure) {
@@ -192,7 +192,7 @@ final class StatusBoard: Sendable {
         }
     }
 
-    private func show() {
+    private func updateStatus() {
         let (state, detail, advice) = entries.withLock { entries -> (BridgeStatus.State, String, String?) in
             // What is wrong comes first.
             let order: [BridgeStatus.State] = [.failed, .waiting, .connecting, .connected]
@@ -222,8 +222,6 @@ extension NtfyEvent {
     ///   - name: the topic at the server.
     ///   - picture: the path of a file.
     func call(from server: ServerAddress, _ name: String, picture: String?) -> DaemonCall {
-        var fields = Fields()
-        for (name, value) in self.fields { fields[name] = value.value }
         let appearance = BannerOptions(
             // A button that does nothing leaves the banner where it is; otherwise the event is claimed.
             app: "ntfy", image: picture, isResident: buttons.isEmpty ? nil : true,
@@ -233,15 +231,5 @@ extension NtfyEvent {
             banner: isSilent ? false : nil, published: published, collapse: collapse, via: server.via,
             appearance: appearance)
         return .publish(topic.description, title: title, body: body, fields: fields, options: options)
-    }
-}
-
-extension NtfyEvent.Field {
-    fileprivate var value: Value {
-        switch self {
-        case .text(let text): .string(text)
-        case .texts(let texts): .strings(texts)
-        case .number(let number): .int64(number)
-        }
     }
 }

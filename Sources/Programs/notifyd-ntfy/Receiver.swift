@@ -107,18 +107,12 @@ actor Receiver {
         for topic in server.topics {
             guard let map = server.map(ofTopic: topic), let place = try? map.place(topic) else { continue }
             let call = DaemonCall("History", [.string("\(place)"), .uint64(0), .uint32(Self.rowsLookedAt)])
-            let rows = try await retrying { [daemon = services.daemon] () -> [Value]? in
-                switch await daemon.perform(call) {
-                case .done(let reply): reply.first?.elements ?? []
-                case .refused: []
-                case .refusedForNow: nil
-                }
+            let events = try await retrying { [daemon = services.daemon] () -> [RecordedEvent]? in
+                let answer = await daemon.perform(call)
+                if case .refusedForNow = answer { return nil }
+                return answer.events ?? []
             }
-            let isKnown = rows.contains { row in
-                guard let row = row.elements, row.count == 7 else { return false }
-                return row[6].fields?[NtfyEvent.topicField]?.string == topic
-            }
-            if isKnown { return true }
+            if events.contains(where: { $0.event.fields[NtfyEvent.topicField]?.string == topic }) { return true }
         }
         return false
     }
@@ -132,8 +126,8 @@ actor Receiver {
             metadata: ["server": "\(server.address.name)"])
         services.status.setProblem(
             "\(server.address.name) state",
-            "\(server.address.name): the state of the bridge is lost, so the messages of the last 12 hours are asked for "
-                + "again; what is older and was not received is lost, and what was sent to the phone before is not "
+            "\(server.address.name): the state of the bridge is lost, so the messages of the last 12 hours are asked "
+                + "for again; what is older and was not received is lost, and what was sent to the phone before is not "
                 + "cleared there",
             "Nothing is to be done; the next start does not say this any more. The log names a damaged state file, if "
                 + "there was one.")
@@ -267,7 +261,7 @@ actor Receiver {
         wake()
     }
 
-    private func setClock(_ time: Int64) { clock.tell(time, at: ContinuousClock.now - start) }
+    private func setClock(_ time: Int64) { clock.setTime(time, at: ContinuousClock.now - start) }
 
     private func opened(at time: Int64) -> Next {
         let local = SystemClock.wall / 1_000_000

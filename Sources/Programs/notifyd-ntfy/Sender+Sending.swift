@@ -32,7 +32,7 @@ extension Sender {
                 closed.open(job.key.topic)
                 reportClosedTopics()
             } catch let failure as ServerFailure {
-                if case .send = job, case .forbidden = failure {
+                if case .send = job.action, case .forbidden = failure {
                     closed.close(job.key.topic, at: now)
                     reportClosedTopics()
                     continue
@@ -76,7 +76,8 @@ extension Sender {
                 }
             }
             guard let index = index(of: event) else { continue }
-            jobs.append(.send(waiting.remove(at: index)))
+            let event = waiting.remove(at: index)
+            jobs.append(Job(number: event.number, key: event.key, action: .send(event)))
         }
     }
 
@@ -85,12 +86,12 @@ extension Sender {
     }
 
     private func perform(_ job: Job) async throws {
-        switch job {
+        switch job.action {
         case .send(let event): try await send(event)
-        case .end(_, let key, let isOwn, let isDeletion):
+        case .end(let isOwn, let isDeletion):
             // It may not have been sent after all.
-            if isOwn, sent[key] == nil || sent[key]?.state == .ended { return }
-            try await end(key, isDeletion)
+            if isOwn, sent[job.key] == nil || sent[job.key]?.state == .ended { return }
+            try await end(job.key, isDeletion)
         }
     }
 
@@ -175,17 +176,16 @@ extension Sender {
 
     /// Whether a job is done with although it has failed.
     private func isGivenUp(_ job: Job, _ failure: ServerFailure) async throws -> Bool {
-        switch (job, failure) {
-        case (.end(_, let key, _, _), .forbidden), (.end(_, let key, _, _), .missing),
-            (.end(_, let key, _, _), .rejected):
+        switch (job.action, failure) {
+        case (.end, .forbidden), (.end, .missing), (.end, .rejected):
             // An old server knows no clear, and some topics are only for reading. What is at stake is a notification
             // that stays.
             services.logger.notice(
                 "A claim cannot be said to the server",
                 metadata: ["server": "\(server.address.name)", "error": "\(failure.kind)"])
-            if case .forbidden = failure { readOnly.insert(key.topic) }
+            if case .forbidden = failure { readOnly.insert(job.key.topic) }
             if case .missing = failure { reportMissingClear() }
-            sent.set(key, .ended)
+            sent.set(job.key, .ended)
             return true
         case (.send(let event), .rejected(let reason)):
             try await giveUp(event, reason)
@@ -209,7 +209,7 @@ extension Sender {
         for name in closed.names {
             let isFull = { (jobs: [Job]) in jobs.count { $0.key.topic == name } > ClosedTopics.maximumWaiting }
             while isFull(jobs), let index = jobs.firstIndex(where: { $0.key.topic == name }) {
-                if case .send(let event) = jobs[index] {
+                if case .send(let event) = jobs[index].action {
                     try await giveUp(event, "the server does not allow this user to write there, and too much waits")
                 }
                 jobs.remove(at: index)

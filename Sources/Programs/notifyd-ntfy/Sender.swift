@@ -51,24 +51,17 @@ actor Sender {
     }
 
     /// A request.
-    enum Job: Sendable {
-        case send(Waiting)
-        /// A message is cleared or deleted; one of this bridge, or of somebody else.
-        case end(number: UInt64, SentTable.Key, isOwn: Bool, isDeletion: Bool)
-
-        var number: UInt64 {
-            switch self {
-            case .send(let event): event.number
-            case .end(let number, _, _, _): number
-            }
+    struct Job: Sendable {
+        enum Action: Sendable {
+            case send(Waiting)
+            /// A message is cleared or deleted; one of this bridge, or of somebody else.
+            case end(isOwn: Bool, isDeletion: Bool)
         }
 
-        var key: SentTable.Key {
-            switch self {
-            case .send(let event): event.key
-            case .end(_, let key, _, _): key
-            }
-        }
+        /// The row that it follows from.
+        let number: UInt64
+        let key: SentTable.Key
+        let action: Action
     }
 
     /// The most events and requests that wait. Beyond it no rows are read.
@@ -217,14 +210,14 @@ actor Sender {
             if isEcho || !map.clears || knowsNoClear {
                 sent.set(key, .ended)
             } else {
-                jobs.append(.end(number: row.number, key, isOwn: true, isDeletion: isDeletion))
+                jobs.append(Job(number: row.number, key: key, action: .end(isOwn: true, isDeletion: isDeletion)))
             }
         }
         if isClaim, !isEcho, let topic = server.address.topic(ofSource: source),
             server.map(ofTopic: topic)?.clears == true, !readOnly.contains(topic), !knowsNoClear
         {
             let key = SentTable.Key(topic: topic, sequence: NtfyEvent.sequence(ofEventID: eventID))
-            jobs.append(.end(number: row.number, key, isOwn: false, isDeletion: false))
+            jobs.append(Job(number: row.number, key: key, action: .end(isOwn: false, isDeletion: false)))
         }
     }
 

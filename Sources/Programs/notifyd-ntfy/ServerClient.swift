@@ -16,7 +16,8 @@ final class ServerClient: Sendable {
     private let http: HTTPClient
     private let limit: Locked<RequestLimit>
     private let start = ContinuousClock.now
-    private let pace = ServerPace()
+    /// The pace at which all answers are read.
+    private let reading = Locked(ReadingLimit())
 
     /// How long a server may take for the head of its answer.
     private static let timeout = TimeAmount.seconds(30)
@@ -48,6 +49,11 @@ final class ServerClient: Sendable {
         }
     }
 
+    /// How long to wait before more is read.
+    fileprivate func pause(afterReading piece: LineReader.Piece) -> Duration {
+        reading.withLock { $0.read(lines: piece.ends, bytes: piece.bytes, at: ContinuousClock.now - start) }
+    }
+
     /// The messages of the topics that are listened to.
     ///
     /// - Parameters:
@@ -62,7 +68,7 @@ final class ServerClient: Sendable {
         }
         let coding = response.headers.first(name: "content-encoding")?.lowercased() ?? "identity"
         guard coding == "identity" else { throw ServerFailure.rude("its answer is compressed, unasked") }
-        return ServerAnswer(body: response.body, type: type, pace: pace, loop: loop)
+        return ServerAnswer(body: response.body, type: type, client: self)
     }
 
     /// Has the server make a message. When it returns, the server has said that it has.
@@ -290,8 +296,7 @@ struct ServerAnswer: Sendable {
     fileprivate let body: HTTPClientResponse.Body
     /// Its `Content-Type`.
     fileprivate let type: String
-    fileprivate let pace: ServerPace
-    fileprivate let loop: WorkLoop
+    fileprivate let client: ServerClient
 
     /// For one reader.
     var lines: ServerLines { ServerLines(self) }
@@ -322,7 +327,7 @@ struct ServerLines {
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws -> LineReader.Piece? {
         guard !isOver else { return nil }
         // Other servers have their turn, also where there is no pause.
-        try await answer.loop.pause(for: pause)
+        try await answer.client.loop.pause(for: pause)
         if let piece = try split() { return piece }
         guard let buffer = try await ServerClient.translating({ try await iterator.next(isolation: isolation) }) else {
             isOver = true
@@ -337,7 +342,7 @@ struct ServerLines {
     /// Splits some of what was read, and counts it before anybody looks at it.
     private mutating func split() throws -> LineReader.Piece? {
         guard let piece = reader.next() else { return nil }
-        pause = answer.pace.read(lines: piece.ends, bytes: piece.bytes)
+        pause = answer.client.pause(afterReading: piece)
         if reader.isEndless { throw ServerFailure.rude("one of its lines has no end; is 'url' a server of ntfy?") }
         if let first = piece.lines.first {
             try check(first)
@@ -355,16 +360,6 @@ struct ServerLines {
             throw ServerFailure.noMessages(ServerReply.description(of: line, type: answer.type))
         }
         isKnown = true
-    }
-}
-
-/// The pace at which all answers of a server are read.
-final class ServerPace: Sendable {
-    private let limit = Locked(ReadingLimit())
-    private let start = ContinuousClock.now
-
-    func read(lines: Int, bytes: Int) -> Duration {
-        limit.withLock { $0.read(lines: lines, bytes: bytes, at: ContinuousClock.now - start) }
     }
 }
 
@@ -403,7 +398,8 @@ extension HTTPClient.Configuration {
     ///
     /// - Parameter authorities: whom to trust; `nil`: those of the system.
     static func cautious(
-        connect: TimeAmount, read: TimeAmount, write: TimeAmount? = nil, trusting authorities: [NIOSSLCertificate]? = nil
+        connect: TimeAmount, read: TimeAmount, write: TimeAmount? = nil,
+        trusting authorities: [NIOSSLCertificate]? = nil
     ) -> HTTPClient.Configuration {
         var configuration = HTTPClient.Configuration(redirectConfiguration: .disallow)
         configuration.decompression = .disabled

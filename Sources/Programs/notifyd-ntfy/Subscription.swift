@@ -212,8 +212,9 @@ actor TopicAccess {
         refused = topics.count == 1 ? Set(topics) : try await refusedTopics()
         asked = .now
         reportRefused()
-        guard !allowed.isEmpty else { throw ServerFailure.forbidden(Self.sentence(topics)) }
-        guard let found = try await stream(query) else { throw ServerFailure.forbidden(Self.sentence(topics)) }
+        guard !allowed.isEmpty, let found = try await stream(query) else {
+            throw ServerFailure.forbidden(Self.sentence(topics))
+        }
         return found
     }
 

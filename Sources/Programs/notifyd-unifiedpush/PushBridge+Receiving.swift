@@ -202,7 +202,7 @@ extension PushBridge {
             registrations[token, default: Registration(distributor: distributor)].flaw = flaw
             services.logger.warning(
                 "An endpoint has no good address", metadata: ["endpoint": "\(endpoint.name)", "error": "\(flaw)"])
-            show()
+            updateStatus()
             endWait(for: token)
             wakeups.wake(after: pauseAfterTrouble())
             return call.fail("org.freedesktop.DBus.Error.InvalidArgs", "Of \"endpoint\": \(flaw).")
@@ -236,7 +236,7 @@ extension PushBridge {
         }
         call.confirm()
         endWaitIfRegistered(token)
-        show()
+        updateStatus()
     }
 
     /// The distributor, or its user, has ended a registration. The endpoint goes on until it is removed here.
@@ -246,7 +246,7 @@ extension PushBridge {
             metadata: ["endpoint": "\(endpoint.name)"])
         registrations[endpoint.token] = Registration(
             problem: "the distributor has unregistered it; it is registered again within five minutes")
-        show()
+        updateStatus()
         wakeups.wake(after: pauseAfterTrouble())
     }
 }

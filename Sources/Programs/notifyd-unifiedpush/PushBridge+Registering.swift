@@ -29,7 +29,7 @@ extension PushBridge {
         let choice: DistributorChoice
         do throws(NotifyError) { choice = try await self.choice() } catch {
             for token in endpoints.keys { fail(token, "the bus does not tell which distributors there are") }
-            show()
+            updateStatus()
             return pauseAfterTrouble()
         }
         // By distributor, with what is wrong with that one.
@@ -55,7 +55,7 @@ extension PushBridge {
         }
         // One that was away may be there now.
         await endFormer()
-        show()
+        updateStatus()
         let hasTrouble = endpoints.values.contains { !away.contains($0.token) && problem(of: $0) != nil }
         return (pauses + [hasTrouble ? pauseAfterTrouble() : Self.usualPause]).min() ?? Self.usualPause
     }
@@ -115,7 +115,7 @@ extension PushBridge {
         guard let endpoint = endpoints[token] else { return }
         // It may say the address before it answers.
         registrations[token] = Registration(distributor: name)
-        show()
+        updateStatus()
         var arguments: [String: Value] = [
             "service": .string(DistributorLink.service), "token": .string(token),
             "description": .string("notifyd: \(endpoint.name)"),
@@ -192,7 +192,7 @@ extension PushBridge {
     }
 
     /// Sets the status by what is registered.
-    func show() {
+    func updateStatus() {
         let problems = endpoints.values.sorted { $0.name < $1.name }.compactMap { endpoint in
             problem(of: endpoint).map { (endpoint.name, $0) }
         }

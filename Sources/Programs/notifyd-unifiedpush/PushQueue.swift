@@ -29,7 +29,7 @@ final class PushQueue: Sendable {
             keys.insert(key, last)
         }
         state = Locked(State(last: last))
-        show()
+        updateBacklog()
     }
 
     var isEmpty: Bool { keys.isEmpty && state.withLock { $0.incoming == 0 } }
@@ -65,7 +65,7 @@ final class PushQueue: Sendable {
             return false
         }
         keys.insert(key, number)
-        show()
+        updateBacklog()
         return true
     }
 
@@ -78,7 +78,7 @@ final class PushQueue: Sendable {
             keys.remove(number)
             // A record that stays is published once more, which notifyd knows.
             try? await services.store.write([.remove(key)])
-            show()
+            updateBacklog()
         }
     }
 
@@ -96,5 +96,5 @@ final class PushQueue: Sendable {
         }
     }
 
-    private func show() { services.status.setBacklog(UInt64(keys.count)) }
+    private func updateBacklog() { services.status.setBacklog(UInt64(keys.count)) }
 }

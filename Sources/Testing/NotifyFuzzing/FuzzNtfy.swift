@@ -48,9 +48,12 @@ private func read(_ reader: inout LineReader) -> [[UInt8]] {
     return lines
 }
 
-private let map = SubscribeMap(
-    names: ["a"], topic: try! TopicPattern("/ntfy/{name}"),
-    title: try! MessageTemplate("{{emoji}}{{title}}{{#tags}}{{.}}{{/tags}}{{json.a}}"), rules: rules)
+private let map = {
+    var map = SubscribeMap(names: ["a"], topic: try! TopicPattern("/ntfy/{name}"))
+    map.title = try! MessageTemplate("{{emoji}}{{title}}{{#tags}}{{.}}{{/tags}}{{json.a}}")
+    map.rules = rules
+    return map
+}()
 
 private let rules = {
     var rules = MapRules()
@@ -67,17 +70,12 @@ private func check(_ event: NtfyEvent) {
     precondition(event.collapse.fitsIntoMessage && (1...256).contains(event.collapse.utf8.count), "and what collapses")
     precondition(event.buttons.count <= 8 && event.eventID.utf8.count <= 255, "buttons and names have limits")
     var size = 0
-    for field in event.fields {
-        switch field.value {
-        case .text(let text):
-            precondition(text.fitsIntoMessage, "the bus takes every field")
-            size += text.utf8.count
-            if field.name == NtfyEvent.actionsField {
-                precondition(
-                    NtfyAction.text(of: NtfyAction.list(from: text).compactMap(\.self)) == text, "actions stay")
-            }
-        case .texts(let texts): size += texts.reduce(0) { $0 + $1.utf8.count }
-        case .number: size += 8
+    for (name, value) in event.fields {
+        let texts = (value.elements ?? [value]).compactMap(\.string)
+        precondition(texts.allSatisfy(\.fitsIntoMessage), "the bus takes every field")
+        size += texts.reduce(8) { $0 + $1.utf8.count }
+        if name == NtfyEvent.actionsField, let text = texts.first {
+            precondition(NtfyAction.text(of: NtfyAction.list(from: text).compactMap(\.self)) == text, "actions stay")
         }
     }
     precondition(size < 60_000, "all of it fits into an event")

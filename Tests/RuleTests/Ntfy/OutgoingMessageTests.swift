@@ -7,10 +7,10 @@ struct OutgoingMessageTests {
     private func map(title: String? = nil, message: String? = nil, moment: PublishMap.Moment = .always) throws
         -> PublishMap
     {
-        PublishMap(
-            name: "phone", topics: [try TopicPrefix("/post")], moment: moment,
-            title: try title.map(MessageTemplate.init),
-            message: try message.map(MessageTemplate.init))
+        var map = PublishMap(name: "phone", topics: [try TopicPrefix("/post")], moment: moment)
+        map.title = try title.map(MessageTemplate.init)
+        map.message = try message.map(MessageTemplate.init)
+        return map
     }
 
     private func json(_ event: OutgoingMessage.Event, _ map: PublishMap) throws -> JSON {

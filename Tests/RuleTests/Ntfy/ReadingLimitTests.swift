@@ -153,11 +153,11 @@ struct ServerClockTests {
     @Test func theCursorDoesNotGoBeyondTheTimeOfTheServer() {
         var clock = ServerClock()
         #expect(clock.limited(7, at: .zero) == nil)
-        clock.tell(20_000, at: .seconds(3))
+        clock.setTime(20_000, at: .seconds(3))
         #expect(clock.limited(20_001, at: .seconds(3)) == 20_001)
         #expect(clock.limited(90_000, at: .seconds(3)) == 20_000 + ServerClock.margin)
         #expect(clock.limited(90_000, at: .seconds(103)) == 20_100 + ServerClock.margin)
-        clock.tell(21_000, at: .seconds(104))
+        clock.setTime(21_000, at: .seconds(104))
         #expect(clock.limited(90_000, at: .seconds(104)) == 21_000 + ServerClock.margin)
     }
 

@@ -20,21 +20,12 @@ public struct PublishMap: Equatable, Sendable {
     /// `nil`: the body of the event.
     public var message: MessageTemplate?
     /// Whether a claim here is said there, and one there is taken here.
-    public var clears: Bool
+    public var clears = true
     /// Whether events of the user's other devices go out too.
-    public var isLinked: Bool
+    public var isLinked = false
 
-    public init(
-        name: String, topics: [TopicPrefix], moment: Moment, title: MessageTemplate? = nil,
-        message: MessageTemplate? = nil, clears: Bool = true, isLinked: Bool = false
-    ) {
-        self.name = name
-        self.topics = topics
-        self.moment = moment
-        self.title = title
-        self.message = message
-        self.clears = clears
-        self.isLinked = isLinked
+    public init(name: String, topics: [TopicPrefix], moment: Moment) {
+        (self.name, self.topics, self.moment) = (name, topics, moment)
     }
 
     /// Whether an event goes out at all: what a server of ntfy has brought never does, nor what is private, and what

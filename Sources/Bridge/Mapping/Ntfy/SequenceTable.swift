@@ -66,7 +66,7 @@ public struct SequenceTable: Equatable, Sendable {
         if message.hasSequence, !isKnown {
             entry.messages = (entry.messages + [Known(id: message.id, time: message.time)]).suffix(Self.maximumIDs)
         }
-        put(entry, key)
+        store(entry, key)
         return hasEnded ? entry.ending : nil
     }
 
@@ -82,7 +82,7 @@ public struct SequenceTable: Equatable, Sendable {
             entry.endID = message.id
             entry.ending = ending
         }
-        put(entry, key)
+        store(entry, key)
         // What came later is news, also if this comes once more.
         let named = entry.messages.filter { $0.time <= message.time }
             .map { NtfyEvent.eventID(id: $0.id, sequence: message.sequence) }
@@ -94,7 +94,7 @@ public struct SequenceTable: Equatable, Sendable {
         sequence.utf8.count == 12 && sequence.utf8.allSatisfy { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: "_") }
     }
 
-    private mutating func put(_ entry: Entry, _ key: Key) {
+    private mutating func store(_ entry: Entry, _ key: Key) {
         uses += 1
         var entry = entry
         entry.used = uses

@@ -120,11 +120,11 @@ public struct LineReader: Sendable {
         var part = rest.prefix(Self.bytesOfPiece)
         while !part.isEmpty, piece.ends < Self.linesOfPiece, !isEndless {
             guard let end = part.firstIndex(of: UInt8(ascii: "\n")) else {
-                take(part, &piece)
+                addToLine(part, &piece)
                 part = part[part.endIndex...]
                 break
             }
-            take(part[..<end], &piece)
+            addToLine(part[..<end], &piece)
             part = part[(end + 1)...]
             piece.ends += 1
             endLine(&piece)
@@ -142,7 +142,7 @@ public struct LineReader: Sendable {
         line.removeAll(keepingCapacity: line.capacity <= 4096)
     }
 
-    private mutating func take(_ part: ArraySlice<UInt8>, _ piece: inout Piece) {
+    private mutating func addToLine(_ part: ArraySlice<UInt8>, _ piece: inout Piece) {
         if skipped > 0 {
             skipped += part.count
         } else if line.count + part.count > limit {
@@ -208,7 +208,7 @@ public struct ServerClock: Sendable {
     /// The server has said its time.
     ///
     /// - Parameter now: the time of a clock that never goes back.
-    public mutating func tell(_ time: Int64, at now: Duration) { told = (time, now) }
+    public mutating func setTime(_ time: Int64, at now: Duration) { told = (time, now) }
 
     /// The time of a message as far as the cursor may follow it: not beyond the time that it is at the server.
     ///

@@ -11,27 +11,15 @@ public struct SubscribeMap: Equatable, Sendable {
     /// `nil`: the message.
     public var body: MessageTemplate?
     /// Where a message has no urgency by these, it has one by its priority.
-    public var rules: MapRules
+    public var rules = MapRules()
     /// Whether a claim here is said there.
-    public var clears: Bool
+    public var clears = true
     /// Whether icons and pictures are fetched.
-    public var hasImages: Bool
+    public var hasImages = false
     /// Whether a button may make a request.
-    public var makesRequests: Bool
+    public var makesRequests = true
 
-    public init(
-        names: [String], topic: TopicPattern, title: MessageTemplate? = nil, body: MessageTemplate? = nil,
-        rules: MapRules = MapRules(), clears: Bool = true, hasImages: Bool = false, makesRequests: Bool = true
-    ) {
-        self.names = names
-        self.topic = topic
-        self.title = title
-        self.body = body
-        self.rules = rules
-        self.clears = clears
-        self.hasImages = hasImages
-        self.makesRequests = makesRequests
-    }
+    public init(names: [String], topic: TopicPattern) { (self.names, self.topic) = (names, topic) }
 
     /// The capture that a topic may have.
     public static let capture = "name"
@@ -133,22 +121,23 @@ public struct SubscribeMap: Equatable, Sendable {
         ])
     }
 
-    private static func fields(of message: NtfyMessage) -> [(name: String, value: NtfyEvent.Field)] {
-        func short(_ text: String) -> NtfyEvent.Field { .text(text.beginning(ofBytes: maximumField)) }
-        var fields: [(name: String, value: NtfyEvent.Field)] = [
-            (NtfyEvent.topicField, .text(message.topic)), ("priority", .number(Int64(message.priority))),
+    private static func fields(of message: NtfyMessage) -> Fields {
+        func short(_ text: String) -> Value { .string(text.beginning(ofBytes: maximumField)) }
+        var fields: Fields = [
+            NtfyEvent.topicField: .string(message.topic), "priority": .int64(Int64(message.priority)),
         ]
-        if !message.tags.isEmpty { fields.append(("tags", .texts(message.tags.map { $0.beginning(ofBytes: 256) }))) }
-        if let click = message.click { fields.append((NtfyEvent.clickField, short(click))) }
-        if let icon = message.icon { fields.append(("icon-url", short(icon))) }
+        if !message.tags.isEmpty { fields["tags"] = .strings(message.tags.map { $0.beginning(ofBytes: 256) }) }
+        fields[NtfyEvent.clickField] = message.click.map(short)
+        fields["icon-url"] = message.icon.map(short)
         if let file = message.attachment {
-            fields += [("attachment-name", short(file.name)), (NtfyEvent.attachmentField, short(file.url))]
-            if let type = file.type { fields.append(("attachment-type", short(type))) }
-            if let size = file.size { fields.append(("attachment-size", .number(size))) }
+            fields["attachment-name"] = short(file.name)
+            fields[NtfyEvent.attachmentField] = short(file.url)
+            fields["attachment-type"] = file.type.map(short)
+            fields["attachment-size"] = file.size.map(Value.int64)
         }
         let actions = NtfyAction.text(of: message.actions)
         if !message.actions.isEmpty, actions.utf8.count <= NtfyEvent.maximumActions {
-            fields.append((NtfyEvent.actionsField, .text(actions)))
+            fields[NtfyEvent.actionsField] = .string(actions)
         }
         return fields
     }
@@ -179,18 +168,11 @@ public struct SubscribeMap: Equatable, Sendable {
 
 /// An event made of a message.
 public struct NtfyEvent: Sendable {
-    /// A field of the event.
-    public enum Field: Equatable, Sendable {
-        case text(String)
-        case texts([String])
-        case number(Int64)
-    }
-
     public var topic: Topic
     public var title = ""
     public var body = ""
     public var urgency: UInt8 = 1
-    public var fields: [(name: String, value: Field)] = []
+    public var fields = Fields()
     public var buttons: [(key: String, label: String)] = []
     /// Half of its global name.
     public var eventID: String

@@ -34,9 +34,7 @@ extension PushSource {
         let object = try object(in: payload)
         let values = values(object, text)
 
-        let usual = UsualTexts(object, text, name)
-        var title = usual.title
-        var body = usual.body
+        var (title, body) = usualTexts(object, text)
         if map.title != nil || map.body != nil {
             // With a template for one of the two, the other one is empty.
             title = try map.title?.render(values, or: "") ?? ""
@@ -52,6 +50,29 @@ extension PushSource {
             isSilent: map.rules.isSilent(values), collapse: map.rules.collapse(of: values),
             id: try id(object, values),
             fields: try fields(object, values))
+    }
+
+    /// Title and body of a message, where nothing else is configured.
+    ///
+    /// - Parameters:
+    ///   - object: `nil` for plain text.
+    ///   - text: the whole message.
+    private func usualTexts(_ object: JSON?, _ text: String) -> (title: String, body: String) {
+        guard let object else { return Self.split(text) }
+        var texts = (title: "", body: "")
+        // Declarative Web Push has the texts one level below.
+        for source in [object, object["notification"]] where texts == ("", "") {
+            texts.title = source?["title"]?.string ?? ""
+            texts.body = source?["body"]?.string ?? source?["message"]?.string ?? ""
+        }
+        if texts.title.isEmpty { texts = Self.split(texts.body) }
+        return texts == ("", "") ? (name, text) : texts
+    }
+
+    /// The first line is the title.
+    private static func split(_ text: String) -> (title: String, body: String) {
+        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0.isNewline }
+        return (String(parts.first ?? ""), parts.count > 1 ? String(parts[1]) : "")
     }
 
     /// `nil` if the message is plain text.
@@ -117,38 +138,6 @@ extension PushSource {
             fields.append((field.name, .string(text)))
         }
         return fields
-    }
-}
-
-/// Title and body of a message, where nothing else is configured.
-struct UsualTexts {
-    var title = ""
-    var body = ""
-
-    /// - Parameters:
-    ///   - object: `nil` for plain text.
-    ///   - text: the whole message.
-    ///   - name: of the endpoint.
-    init(_ object: JSON?, _ text: String, _ name: String) {
-        guard let object else {
-            split(text)
-            return
-        }
-        // Declarative Web Push has the texts one level below.
-        let inner = object["notification"].flatMap { $0.members == nil ? nil : $0 }
-        for source in [object, inner].compactMap(\.self) where title.isEmpty && body.isEmpty {
-            title = source["title"]?.string ?? ""
-            body = source["body"]?.string ?? source["message"]?.string ?? ""
-        }
-        if title.isEmpty { split(body) }
-        if title.isEmpty, body.isEmpty { (title, body) = (name, text) }
-    }
-
-    /// The first line is the title.
-    private mutating func split(_ text: String) {
-        let parts = text.split(maxSplits: 1, omittingEmptySubsequences: false) { $0.isNewline }
-        title = String(parts.first ?? "")
-        body = parts.count > 1 ? String(parts[1]) : ""
     }
 }
 

@@ -167,47 +167,35 @@ extension ServerKey: CustomStringConvertible {
 }
 
 /// Why a message cannot be decrypted. It holds nothing of the message.
-public enum WebPushError: Error, Hashable, Sendable, CaseIterable {
+public enum WebPushError: String, Error, Sendable, CaseIterable {
     /// It is shorter than the header, or ends within it.
-    case truncatedHeader
+    case truncatedHeader = "the message ends within its header"
     /// It is longer than ``PushKeys/maximumMessage``.
-    case tooLong
+    case tooLong = "the message has more than 4096 bytes"
     /// The header says that records are too small to hold anything.
-    case recordSize
+    case recordSize = "the records of the message are too small to hold anything"
     /// The header does not hold the key of a sender.
-    case keyLength
+    case keyLength = """
+        the message does not begin with the key of its sender, as RFC 8291 demands; its sender has to use the encoding \
+        aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true
+        """
     /// What should be the key of the sender is not a point of the curve.
-    case senderKey
+    case senderKey = "the key of the sender is not a point of the curve P-256"
     /// There is more than one record.
-    case severalRecords
+    case severalRecords = "the message has several records, and RFC 8291 allows one"
     /// There is no room for a record.
-    case truncatedRecord
+    case truncatedRecord = "the message ends within its record"
     /// It was encrypted for other keys, or changed on the way.
-    case notAuthentic
+    case notAuthentic = "the message was encrypted for other keys, or changed on the way"
     /// The record does not say where its text ends.
-    case noDelimiter
+    case noDelimiter = "the message does not say where its text ends"
     /// The record says that another one follows, and none does.
-    case wrongDelimiter
+    case wrongDelimiter = "the message ends before its last record"
 }
 
 extension WebPushError: CustomStringConvertible {
     /// What is wrong, without the end of a sentence.
-    public var description: String {
-        switch self {
-        case .truncatedHeader: "the message ends within its header"
-        case .tooLong: "the message has more than \(PushKeys.maximumMessage) bytes"
-        case .recordSize: "the records of the message are too small to hold anything"
-        case .keyLength:
-            "the message does not begin with the key of its sender, as RFC 8291 demands; its sender has to use the "
-                + "encoding aes128gcm, not the older aesgcm; Mastodon does so if it is told subscription[standard]=true"
-        case .senderKey: "the key of the sender is not a point of the curve P-256"
-        case .severalRecords: "the message has several records, and RFC 8291 allows one"
-        case .truncatedRecord: "the message ends within its record"
-        case .notAuthentic: "the message was encrypted for other keys, or changed on the way"
-        case .noDelimiter: "the message does not say where its text ends"
-        case .wrongDelimiter: "the message ends before its last record"
-        }
-    }
+    public var description: String { rawValue }
 }
 
 /// base64url without padding, as Web Push writes keys;

@@ -62,7 +62,8 @@ package enum TypeSyntax {
     package static func isObjectPath(_ text: String) -> Bool {
         guard text.utf8.first == UInt8(ascii: "/") else { return false }
         let segments = text.utf8.dropFirst().split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
-        return text == "/" || segments.allSatisfy { segment in
+        return text == "/"
+            || segments.allSatisfy { segment in
                 !segment.isEmpty && segment.allSatisfy { $0.isNameCharacter && $0 != UInt8(ascii: "-") }
             }
     }

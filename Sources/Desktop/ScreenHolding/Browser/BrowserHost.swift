@@ -49,8 +49,8 @@ package final class BrowserHost {
         holder = try ScreenHolder(on: bus, loop: loop)
         writer = try FrameWriter(output, loop: loop) { [unowned self] in end() }
         readable = try loop.input(input) { [unowned self] in read() }
-        reportTimer = try loop.timer(.monotonic) { [unowned self] in tell() }
-        holder.onChange = { [unowned self] in report() }
+        reportTimer = try loop.timer(.monotonic) { [unowned self] in sendReport() }
+        holder.onChange = { [unowned self] in reportSoon() }
     }
 
     deinit { buffer.deallocate() }
@@ -62,17 +62,17 @@ package final class BrowserHost {
         guard result > 0 else { return end() }
         reader.append(UnsafeRawBufferPointer(buffer)[..<result])
         do throws(FrameError) {
-            while let frame = try reader.next() { take(frame) }
+            while let frame = try reader.next() { handle(frame) }
         } catch {
             writeError("\(error)")
             loop.exit(EX_DATAERR)
         }
     }
 
-    private func take(_ frame: FrameReader.Frame) {
+    private func handle(_ frame: FrameReader.Frame) {
         do throws(FrameError) {
             switch frame {
-            case .message(let message): take(try TabMessage.parse(message))
+            case .message(let message): setTabs(try TabMessage.parse(message))
             case .tooLong(let length):
                 throw FrameError("a message must have at most \(FrameReader.longest) bytes; this one has \(length)")
             }
@@ -85,14 +85,14 @@ package final class BrowserHost {
     private func passOver(_ reason: FrameError) {
         passedOver += 1
         if passedOver == 1 { writeError("\(reason); such messages are passed over, and no more is said of them") }
-        report()
+        reportSoon()
     }
 
     private func end() {
         loop.exit(0)
     }
 
-    private func take(_ newTabs: [Tab]) {
+    private func setTabs(_ newTabs: [Tab]) {
         let haveRulesChanged = rules.refresh()
         if haveRulesChanged, let mistake = rules.mistake { writeError("\(mistake)") }
         guard haveRulesChanged || newTabs != tabs else { return }
@@ -100,20 +100,20 @@ package final class BrowserHost {
         tabs = newTabs
         decisions = newTabs.map { pages.decision(for: $0, by: rules.rules) }
         holder.want(WantedScreens(decisions))
-        report()
+        reportSoon()
     }
 
     /// Tells the extension what has changed: when notifyd has answered, and not long after the last time.
-    private func report() {
+    private func reportSoon() {
         let now = Clock.monotonic()
-        if !holder.isOpening, now >= quietUntil { return tell() }
+        if !holder.isOpening, now >= quietUntil { return sendReport() }
         guard !isWaiting else { return }
         isWaiting = true
         reportTimer?.arm(at: now + Self.longestWait)
     }
 
     /// Tells the extension what has changed, if something has.
-    private func tell() {
+    private func sendReport() {
         if isWaiting { reportTimer?.disarm() }
         isWaiting = false
         guard tabs != nil || passedOver > 0 else { return }

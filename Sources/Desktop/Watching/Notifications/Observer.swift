@@ -305,7 +305,7 @@ public struct Observer: Sendable {
     /// - Parameter time: microseconds since the epoch.
     public mutating func decide(_ notice: Notice, time: Int64) -> DesktopRules.Decision {
         let decision = decision(notice)
-        see(notice, decision, time)
+        recordSighting(notice, decision, time)
         return decision
     }
 
@@ -386,7 +386,7 @@ public struct Observer: Sendable {
         sightings.removeAll { $0.time + $0.decision.keep.microseconds < time }
     }
 
-    private mutating func see(_ notice: Notice, _ decision: DesktopRules.Decision, _ time: Int64) {
+    private mutating func recordSighting(_ notice: Notice, _ decision: DesktopRules.Decision, _ time: Int64) {
         var notice = notice
         // Of what is left alone, nothing is told but who has shown it.
         if case .leave(.some, _) = decision { (notice.title, notice.body) = ("", "") }
@@ -413,7 +413,7 @@ public struct Observer: Sendable {
         {
             decision = .leave(rule: nil, reason: "its page has published the same")
         }
-        see(notice, decision, call.time)
+        recordSighting(notice, decision, call.time)
         // What the banner showed before is not there any more.
         let before = key.flatMap { forget($0) }
         if let key { gone[key] = nil }

@@ -188,7 +188,7 @@ extension Substring {
 }
 
 /// The address of a page, decoded: what a pattern is compared with. Strangers choose it.
-package struct PageAddress: Equatable, Sendable {
+package struct PageAddress: Sendable {
     package let origin: WebOrigin
     /// The segments of the path.
     let path: [String]
@@ -229,13 +229,6 @@ package struct PageAddress: Equatable, Sendable {
             else { return nil }
             return (name, value)
         }
-    }
-
-    package static func == (left: PageAddress, right: PageAddress) -> Bool {
-        left.origin == right.origin && left.path.map(\.bytes) == right.path.map(\.bytes)
-            && left.parameters.elementsEqual(right.parameters) {
-                $0.name.hasBytes(of: $1.name) && $0.value.hasBytes(of: $1.value)
-            } && left.fragment?.map(\.bytes) == right.fragment?.map(\.bytes)
     }
 }
 

@@ -13,63 +13,44 @@ package struct TabRules: Sendable {
     /// What a tab is a screen of. What a page may say by itself goes before the rules for its address, the first of
     /// which that fits counts.
     package func decision(for tab: Tab) -> TabDecision {
-        fit(address: tab.address, said: tab.topic).decision(for: tab)
+        decision(address: tab.address, said: tab.topic).seen(in: tab)
     }
 
-    /// What a page is a screen of, however well it is seen.
+    /// What a page is a screen of, however well it is seen: without a state.
     ///
     /// - Parameter said: what it names by itself.
-    func fit(address: String, said: String?) -> PageFit {
-        var fit = PageFit()
-        guard let page = PageAddress(address) else { return fit }
+    func decision(address: String, said: String?) -> TabDecision {
+        var decision = TabDecision()
+        guard let page = PageAddress(address) else { return decision }
         if let said {
             if let topic = try? Topic(said), topic.isPlain {
                 if let rule = pages.first(where: { $0.allows(topic, from: page.origin) }) {
-                    fit.decision.request = .allowed
-                    fit.take(topic, .page(origin: rule.origin), rule.state)
-                    return fit
+                    decision.request = .allowed
+                    (decision.topic, decision.rule, decision.needed) = (topic, .page(origin: rule.origin), rule.state)
+                    return decision
                 }
-                fit.decision.request = .forbidden(topic, origin: page.origin)
+                decision.request = .forbidden(topic, origin: page.origin)
             } else {
-                fit.decision.request = .invalid
+                decision.request = .invalid
             }
         }
         for rule in sites {
             guard let topic = rule.topic(of: page) else { continue }
-            fit.take(topic, .site(address: rule.address.description), rule.state)
+            decision.rule = .site(address: rule.address.description)
+            (decision.topic, decision.needed) = (topic, rule.state)
             break
         }
-        return fit
-    }
-}
-
-/// What rules make of a page.
-struct PageFit: Sendable {
-    /// With no state.
-    fileprivate(set) var decision = TabDecision()
-    /// How well the tab has to be seen.
-    private var needed = Screen.State.focused
-
-    fileprivate mutating func take(_ topic: Topic, _ rule: TabDecision.Rule, _ needed: Screen.State) {
-        decision.topic = topic
-        decision.rule = rule
-        self.needed = needed
-    }
-
-    /// With the state of a tab that shows the page.
-    func decision(for tab: Tab) -> TabDecision {
-        guard decision.topic != nil else { return decision }
-        var decision = decision
-        decision.state = tab.state(for: needed)
         return decision
     }
 }
 
-extension Tab {
-    /// As which screen a rule holds the tab; `nil` while it is not seen well enough.
-    fileprivate func state(for needed: Screen.State) -> Screen.State? {
-        if isFocused { return .focused }
-        return isVisible && needed == .visible ? .visible : nil
+extension TabDecision {
+    /// With the state of a tab that shows the page.
+    fileprivate func seen(in tab: Tab) -> TabDecision {
+        guard topic != nil else { return self }
+        var decision = self
+        decision.state = tab.isFocused ? .focused : tab.isVisible && needed == .visible ? .visible : nil
+        return decision
     }
 }
 
@@ -164,7 +145,7 @@ package struct PageCache {
 
     private struct Page {
         let said: String?
-        let fit: PageFit
+        let decision: TabDecision
     }
 
     private var pages: [ByteString: Page] = [:]
@@ -176,13 +157,13 @@ package struct PageCache {
     /// What a tab is a screen of, as `TabRules.decision` has it.
     package mutating func decision(for tab: Tab, by rules: TabRules) -> TabDecision {
         let address = ByteString(tab.address)
-        if let page = pages[address], page.said?.bytes == tab.topic?.bytes { return page.fit.decision(for: tab) }
-        let fit = rules.fit(address: tab.address, said: tab.topic)
+        if let page = pages[address], page.said?.bytes == tab.topic?.bytes { return page.decision.seen(in: tab) }
+        let decision = rules.decision(address: tab.address, said: tab.topic)
         if tab.address.utf8.count <= Self.longest, tab.topic?.utf8.count ?? 0 <= Self.longest {
             if pages.count == Self.limit { empty() }
-            pages[address] = Page(said: tab.topic, fit: fit)
+            pages[address] = Page(said: tab.topic, decision: decision)
         }
-        return fit.decision(for: tab)
+        return decision.seen(in: tab)
     }
 
     package mutating func empty() { pages = [:] }
@@ -237,6 +218,8 @@ package struct TabDecision: Equatable, Sendable {
     /// What the tab shows; `nil` if no rule fits.
     package internal(set) var topic: Topic?
     package internal(set) var rule: Rule?
+    /// How well the tab has to be seen.
+    var needed = Screen.State.focused
     /// As which screen it is held; `nil` while the tab is not seen well enough for its rule.
     package internal(set) var state: Screen.State?
     /// `nil` if the page names none.

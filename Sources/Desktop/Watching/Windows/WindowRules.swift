@@ -229,7 +229,7 @@ public struct Window: Equatable, Sendable {
     public static let longestTitle = Pattern.longestSubject
 
     /// The number of the window at its source.
-    public let id: UInt64
+    public var id: UInt64
     /// Its number at the X server, as `$WINDOWID` says it; `nil` if it is not a window of an X program, or not known.
     public let number: UInt64?
     /// The class part of `WM_CLASS`, or the `app_id`.
@@ -306,7 +306,9 @@ public struct ShellTopic: Equatable, Sendable {
     private static let longest = 64
 
     private static func segment(_ name: String, or other: String) -> String {
-        let bytes = name.utf8.prefix(longest).map { $0.isNameCharacter || $0 == UInt8(ascii: ".") ? $0 : UInt8(ascii: "-") }
+        let bytes = name.utf8.prefix(longest).map {
+            $0.isNameCharacter || $0 == UInt8(ascii: ".") ? $0 : UInt8(ascii: "-")
+        }
         return bytes.isEmpty ? other : String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -1,6 +1,7 @@
 import Glibc
 import NotifyText
 import Systemd
+import UserFiles
 import Watching
 
 /// A compositor of which a program inside of it reports the windows.
@@ -108,7 +109,8 @@ final class CompositorInterface {
     enum Statement {
         /// All windows follow.
         case begin
-        case window(id: String, app: String, instance: String, title: String, isFocused: Bool, isVisible: Bool)
+        /// A window is there, or has changed, under a name of the compositor's own.
+        case window(String, Window)
         case gone(id: String)
         /// It tells no more.
         case end
@@ -130,8 +132,10 @@ final class CompositorInterface {
             [("id", "s"), ("app", "s"), ("instance", "s"), ("title", "s"), ("focused", "b"), ("visible", "b")]
         ) { call throws(SystemdError) in
             .window(
-                id: try call.readString(), app: try call.readString(), instance: try call.readString(),
-                title: try call.readString(), isFocused: try call.readBoolean(), isVisible: try call.readBoolean())
+                try call.readString(),
+                Window(
+                    id: 0, app: try call.readString(), instance: try call.readString(), title: try call.readString(),
+                    isFocused: try call.readBoolean(), isVisible: try call.readBoolean()))
         }
         try interface.export(on: bus, path: Self.path)
     }
@@ -206,9 +210,7 @@ final class CompositorSource: WindowSource {
             reported = nil
             return report(.blind(advice))
         case .gone(let id): reported?.remove(id)
-        case .window(let id, let app, let instance, let title, let isFocused, let isVisible):
-            reported?.set(
-                id, app: app, instance: instance, title: title, isFocused: isFocused, isVisible: isVisible)
+        case .window(let id, let window): reported?.set(id, window)
         }
         update?.trigger()
     }
@@ -228,9 +230,7 @@ struct ReportedWindows {
     var windows: [Window] { order.compactMap { known[$0] } }
 
     /// A window is there, or has changed. If it is focused, no other one is.
-    mutating func set(
-        _ id: String, app: String, instance: String, title: String, isFocused: Bool, isVisible: Bool
-    ) {
+    mutating func set(_ id: String, _ window: Window) {
         let number: UInt64
         if let old = numbers[id.bytes] {
             number = old
@@ -241,9 +241,9 @@ struct ReportedWindows {
             numbers[id.bytes] = number
             order.append(number)
         }
-        if isFocused { for other in order where known[other]?.isFocused == true { known[other]?.isFocused = false } }
-        known[number] = Window(
-            id: number, app: app, instance: instance, title: title, isFocused: isFocused, isVisible: isVisible)
+        if window.isFocused { for other in order { known[other]?.isFocused = false } }
+        known[number] = window
+        known[number]?.id = number
     }
 
     mutating func remove(_ id: String) {
@@ -273,7 +273,11 @@ final class KWinScript {
             throw SourceFailure("KWin cannot be followed without a folder for its script: XDG_RUNTIME_DIR is not set")
         }
         let path = folder + "/notifyd-focus.js"
-        try Self.write(to: path)
+        do throws(WholeFile.Failure) {
+            try WholeFile.write(PackageResources.notifyd_focus_js, to: path)
+        } catch {
+            throw SourceFailure("\(path) cannot be written: \(error)")
+        }
         // One that an earlier process has left would be in the way.
         call("unloadScript", [Self.plugin])
         call("loadScript", [path, Self.plugin])
@@ -289,14 +293,5 @@ final class KWinScript {
         for argument in arguments { call.append(argument) }
         // A lost connection ends the program.
         try? bus.send(call)
-    }
-
-    private static func write(to path: String) throws(SourceFailure) {
-        unlink(path)
-        let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw SourceFailure("\(path) cannot be written: \(String(cString: strerror(errno)))") }
-        defer { close(file) }
-        let text = PackageResources.notifyd_focus_js
-        guard Glibc.write(file, text, text.count) == text.count else { throw SourceFailure("\(path) cannot be written: \(String(cString: strerror(errno)))") }
     }
 }

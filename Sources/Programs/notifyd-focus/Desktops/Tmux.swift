@@ -30,7 +30,7 @@ package final class TmuxWatcher {
     package func start() {
         run(server.askingOwner) { [unowned self] owner in
             let old = owner.split(separator: "\n").first.map { String($0) }
-            run(server.taking(channel, from: old)) { [unowned self] in take($0) }
+            run(server.taking(channel, from: old)) { [unowned self] in handleReport($0) }
         }
     }
 
@@ -39,11 +39,11 @@ package final class TmuxWatcher {
         run(server.leaving(channel)) { [unowned self] _ in onEnd() }
     }
 
-    private func take(_ output: String) {
+    private func handleReport(_ output: String) {
         // Without an answer there is no server any more; if there is no client, tmux fails, but has answered.
         guard let report = TmuxReport(output), report.owner == channel else { return onEnd() }
         onPanes(report.panes)
-        run(server.waiting(on: channel)) { [unowned self] in take($0) }
+        run(server.waiting(on: channel)) { [unowned self] in handleReport($0) }
     }
 
     /// Runs a command of tmux, and hands over what it has written.

@@ -194,7 +194,8 @@ public final class WindowFollower {
             guard let owner = owners?.connection(of: compositor.bus) else {
                 throw SourceFailure("\(candidate.words) has left the bus")
             }
-            let script = try candidate == .kwin
+            let script =
+                try candidate == .kwin
                 ? KWinScript(owner: owner, folder: environment["XDG_RUNTIME_DIR"], bus: bus) : nil
             return try CompositorSource(
                 owner: owner, interface: compositors, advice: compositor.advice, script: script, loop: loop,
@@ -284,29 +285,21 @@ public enum SourceCandidate: Equatable, Sendable {
     case wayland(String)
     case x11(String)
 
-    /// A word for the source.
-    public var name: String {
+    /// A word for the source, and what it is called in a sentence.
+    private var names: (word: String, words: String) {
         switch self {
-        case .sway: "sway"
-        case .i3: "i3"
-        case .kwin: "kwin"
-        case .gnome: "gnome"
-        case .wayland: "wayland"
-        case .x11: "x11"
+        case .sway: ("sway", "sway")
+        case .i3: ("i3", "i3")
+        case .kwin: ("kwin", "KWin")
+        case .gnome: ("gnome", "GNOME Shell")
+        case .wayland(let display): ("wayland", "the Wayland compositor \(display)")
+        case .x11(let display): ("x11", "the X server \(display)")
         }
     }
 
-    /// What it is called in a sentence.
-    var words: String {
-        switch self {
-        case .sway: "sway"
-        case .i3: "i3"
-        case .kwin: "KWin"
-        case .gnome: "GNOME Shell"
-        case .wayland(let display): "the Wayland compositor \(display)"
-        case .x11(let display): "the X server \(display)"
-        }
-    }
+    var name: String { names.word }
+
+    var words: String { names.words }
 
     /// What there is, the best first: what tells most of its windows.
     ///

@@ -25,7 +25,8 @@ const known = [];
 function add(window) {
     if (!window || known.indexOf(window) >= 0) return;
     known.push(window);
-    for (const name of ["captionChanged", "minimizedChanged", "desktopsChanged", "desktopChanged", "windowClassChanged"])
+    const changes = ["captionChanged", "minimizedChanged", "desktopsChanged", "desktopChanged", "windowClassChanged"];
+    for (const name of changes)
         if (window[name] && window[name].connect) window[name].connect(() => tell(window));
     tell(window);
 }
