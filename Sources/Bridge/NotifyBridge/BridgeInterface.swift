@@ -40,6 +40,18 @@ public struct BridgeMethod: Sendable {
     }
 }
 
+extension BridgeMethod {
+    /// `Diagnose`: what does not work, in which state it is, and what to do.
+    package static func diagnose(
+        _ problems: @escaping @Sendable () async -> [(String, String, String)]
+    ) -> BridgeMethod {
+        BridgeMethod("Diagnose", out: [("problems", "a(sss)")]) { _ in
+            let rows = await problems().map { Value.structure([.string($0), .string($1), .string($2)]) }
+            return [.array(rows, of: .structure([.string, .string, .string]))]
+        }
+    }
+}
+
 /// Why a method of a bridge refuses a call.
 public struct BridgeMethodError: Error, Sendable {
     let name: String

@@ -326,13 +326,8 @@ struct BridgeMethods: Sendable {
                     }
                     return [.uint64(UInt64(try await store.forgetLetters(below: topic)))]
                 },
-                BridgeMethod("Diagnose", out: [("problems", "a(sss)")]) { [status, name] _ in
-                    let rows = status.diagnosis(of: name).map { problem in
-                        Value.structure([
-                            .string("bridge \(name)"), .string(problem.reason), .string(problem.advice),
-                        ])
-                    }
-                    return [.array(rows, of: .structure([.string, .string, .string]))]
+                .diagnose { [status, name] in
+                    status.diagnosis(of: name).map { ("bridge \(name)", $0.reason, $0.advice) }
                 },
             ])
     }

@@ -228,7 +228,4 @@ package enum HeldScreen: Equatable, Sendable {
     /// notifyd does not allow it. It is asked again when the screen is wanted again, or when notifyd has restarted.
     /// `error` is the name of the error, if it has one.
     case refused(reason: String, error: String = "")
-
-    /// Whether it is open.
-    package var isOpen: Bool { if case .open = self { true } else { false } }
 }

@@ -28,13 +28,7 @@ extension DesktopBridge {
                         kill(getpid(), SIGHUP)
                         return []
                     },
-                    BridgeMethod("Diagnose", out: [("problems", "a(sss)")]) { _ in
-                        [
-                            .array(
-                                await self.problems().map { .structure([.string($0), .string($1), .string($2)]) },
-                                of: .structure([.string, .string, .string]))
-                        ]
-                    },
+                    .diagnose { await self.problems() },
                 ]))
     }
 
