@@ -38,9 +38,6 @@ public struct InboundMap: Equatable, Sendable {
     public static let maximumBytes = 64 << 10
     /// A name has at most so many bytes.
     private static let maximumName = 255
-    /// What notifyd takes.
-    private static let maximumTitle = 1024
-    private static let maximumBody = 8192
 
     /// The same on every device with the same map.
     public var source: String { Self.sourcePrefix + filter.description.beginning(ofBytes: 200) }
@@ -79,8 +76,9 @@ public struct InboundMap: Equatable, Sendable {
         if let fault, !inText.isEmpty { throw fault }
         guard !payload.isEmpty else { return .nothing }
         var event = MappedEvent(topic: try place(captures))
-        event.title = try title?.render(values).beginning(ofBytes: Self.maximumTitle) ?? ""
-        event.body = (try body?.render(values) ?? (title == nil ? text : "")).beginning(ofBytes: Self.maximumBody)
+        event.title = try title?.render(values).beginning(ofBytes: MappedEvent.maximumTitle) ?? ""
+        event.body = (try body?.render(values) ?? (title == nil ? text : "")).beginning(
+            ofBytes: MappedEvent.maximumBody)
         event.isSilent = rules.isSilent(values)
         event.collapse = rules.collapse(of: values)
         event.urgency = try rules.urgency(of: values)
@@ -128,6 +126,10 @@ public struct InboundMap: Equatable, Sendable {
 
 /// An event made of a message.
 public struct MappedEvent: Equatable, Sendable {
+    /// What notifyd takes of a title and of a body, in bytes.
+    static let maximumTitle = 1024
+    static let maximumBody = 8192
+
     public var topic: Topic
     public var title = ""
     public var body = ""
@@ -137,7 +139,9 @@ public struct MappedEvent: Equatable, Sendable {
     public var isSilent = false
     /// It takes the place of the earlier event with the same text.
     public var collapse: String?
+    /// 0 low, 1 normal, 2 critical; `nil` if the message does not say.
     public var urgency: UInt8?
+    public var fields = Fields()
 }
 
 extension String {

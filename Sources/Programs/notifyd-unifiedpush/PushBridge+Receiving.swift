@@ -271,7 +271,7 @@ extension PushEndpoint {
     func publication(of push: DeliveredPush, _ settings: PushSettings) throws(PushRefusal) -> DaemonCall? {
         let payload: [UInt8]
         do throws(WebPushError) { payload = try keys.open(push.message) } catch { throw PushRefusal("\(error)") }
-        let event: PushEvent
+        let event: MappedEvent
         do throws(MapError) {
             let source = PushSource(name: name, topic: topic, map: settings.maps[name] ?? PushMap())
             guard let made = try source.eventUnlessLeftOut(payload) else { return nil }
@@ -286,22 +286,8 @@ extension PushEndpoint {
         if let urgency = event.urgency { options["urgency"] = .byte(urgency) }
         if event.isSilent { options["banner"] = .boolean(false) }
         if let collapse = event.collapse { options["collapse"] = .string(collapse) }
-        var fields = Fields()
-        for (name, value) in event.fields { fields[name] = value.field }
-        return .publish(event.topic.description, title: event.title, body: event.body, fields: fields, options: options)
-    }
-}
-
-extension JSON {
-    /// As a field of an event; `nil` for null. What is not a plain value stays JSON text.
-    fileprivate var field: NotifyText.Value? {
-        switch self {
-        case .null: nil
-        case .boolean(let flag): .boolean(flag)
-        case .string(let text): .string(text)
-        case .number(let digits): integer(as: Int64.self).map { .int64($0) } ?? Double(digits).map { .double($0) }
-        case .array, .object: .string(text())
-        }
+        return .publish(
+            event.topic.description, title: event.title, body: event.body, fields: event.fields, options: options)
     }
 }
 

@@ -41,9 +41,7 @@ public struct SubscribeMap: Equatable, Sendable {
         members.filter { $0.first != openName }.map { $0.joined(separator: ".") }.filter { !names.contains($0) }
     }
 
-    /// What notifyd takes.
-    private static let maximumTitle = 1024
-    private static let maximumBody = 8192
+    /// The longest field that is kept whole, in bytes.
     private static let maximumField = 4096
 
     /// What becomes of a message.
@@ -67,10 +65,12 @@ public struct SubscribeMap: Equatable, Sendable {
         let values = title == nil && body == nil ? JSON.null : values(of: message, emoji, tags: words)
         let usualBody = Self.usualBody(message)
         event.title = try (title?.render(values, or: usualTitle) ?? usualTitle).deliverable
-            .beginning(ofBytes: Self.maximumTitle)
+            .beginning(ofBytes: MappedEvent.maximumTitle)
         event.body = try (body?.render(values, or: usualBody) ?? usualBody).deliverable
-            .beginning(ofBytes: Self.maximumBody)
-        if event.title.isBlank, event.body.isBlank { event.title = usualTitle.beginning(ofBytes: Self.maximumTitle) }
+            .beginning(ofBytes: MappedEvent.maximumBody)
+        if event.title.isBlank, event.body.isBlank {
+            event.title = usualTitle.beginning(ofBytes: MappedEvent.maximumTitle)
+        }
         event.urgency = Self.urgency(of: message.priority)
         if rules != MapRules() {
             let values = self.values(of: message, emoji, tags: message.tags)

@@ -1,9 +1,6 @@
 public import NotifyText
 
 extension PushSource {
-    /// What notifyd takes.
-    private static let maximumTitle = 1024
-    private static let maximumBody = 8192
     /// A name has at most so many bytes.
     private static let maximumID = 200
     /// Fields that are taken from a message.
@@ -13,7 +10,7 @@ extension PushSource {
     ///
     /// - Returns: `nil` if it is left out.
     /// - Throws: `MapError` if that is not possible.
-    public func eventUnlessLeftOut(_ payload: [UInt8]) throws(MapError) -> PushEvent? {
+    public func eventUnlessLeftOut(_ payload: [UInt8]) throws(MapError) -> MappedEvent? {
         let object = map.rules == MapRules() ? nil : try? JSONParser.parse(payload)
         return map.rules.takes(values(object, String(decoding: payload, as: UTF8.self))) ? try event(of: payload) : nil
     }
@@ -27,7 +24,7 @@ extension PushSource {
     /// Makes an event of the text that a sender wrote: a JSON object, or plain text.
     ///
     /// - Throws: `MapError` if that is not possible.
-    public func event(of payload: [UInt8]) throws(MapError) -> PushEvent {
+    public func event(of payload: [UInt8]) throws(MapError) -> MappedEvent {
         guard !payload.isEmpty else { throw MapError("the message is empty") }
         guard Encoding.firstFault(in: payload) == nil else { throw MapError("the message is not text in UTF-8") }
         let text = String(decoding: payload, as: UTF8.self)
@@ -43,13 +40,12 @@ extension PushSource {
         guard !title.isWhiteSpace || !body.isWhiteSpace else {
             throw MapError("neither a title nor a body comes of the message")
         }
-        return PushEvent(
+        return MappedEvent(
             topic: try place(try map.below?.render(values) ?? object?["topic"]?.shortText ?? ""),
-            title: title.beginning(ofBytes: Self.maximumTitle), body: body.beginning(ofBytes: Self.maximumBody),
-            urgency: try urgency(object, values),
+            title: title.beginning(ofBytes: MappedEvent.maximumTitle),
+            body: body.beginning(ofBytes: MappedEvent.maximumBody), id: try id(object, values),
             isSilent: map.rules.isSilent(values), collapse: map.rules.collapse(of: values),
-            id: try id(object, values),
-            fields: try fields(object, values))
+            urgency: try urgency(object, values), fields: try fields(object, values))
     }
 
     /// Title and body of a message, where nothing else is configured.
@@ -126,16 +122,16 @@ extension PushSource {
         return id
     }
 
-    private func fields(_ object: JSON?, _ values: JSON) throws(MapError) -> [JSON.Member] {
-        var fields = object?["fields"]?.members ?? []
-        guard fields.count <= Self.maximumFields else {
-            throw MapError("it must have at most \(Self.maximumFields) fields; it has \(fields.count)")
+    private func fields(_ object: JSON?, _ values: JSON) throws(MapError) -> Fields {
+        let members = object?["fields"]?.members ?? []
+        guard members.count <= Self.maximumFields else {
+            throw MapError("it must have at most \(Self.maximumFields) fields; it has \(members.count)")
         }
+        var fields = Fields()
+        for (name, value) in members { fields[name] = value.field }
         for field in map.fields {
             let text = try field.text.render(values)
-            guard !text.isEmpty else { continue }
-            fields.removeAll { $0.0.hasBytes(of: field.name) }
-            fields.append((field.name, .string(text)))
+            if !text.isEmpty { fields[field.name] = .string(text) }
         }
         return fields
     }
@@ -146,6 +142,17 @@ extension String {
 }
 
 extension JSON {
+    /// As a field of an event; `nil` for null. What is not a plain value stays JSON text.
+    fileprivate var field: Value? {
+        switch self {
+        case .null: nil
+        case .boolean(let flag): .boolean(flag)
+        case .string(let text): .string(text)
+        case .number(let digits): integer(as: Int64.self).map { .int64($0) } ?? Double(digits).map { .double($0) }
+        case .array, .object: .string(text())
+        }
+    }
+
     /// A string, or the digits of a number.
     fileprivate var shortText: String? {
         switch self {
@@ -154,23 +161,6 @@ extension JSON {
         default: nil
         }
     }
-}
-
-/// An event made of a push.
-public struct PushEvent: Sendable {
-    public var topic: Topic
-    public var title: String
-    public var body: String
-    /// 0 low, 1 normal, 2 critical; `nil` if the sender does not say.
-    public var urgency: UInt8?
-    /// Whether it has no banner.
-    public var isSilent = false
-    /// It takes the place of the earlier event with the same text.
-    public var collapse: String?
-    /// The same in every repeat of a message; `nil` if the sender gives none.
-    public var id: String?
-    /// Texts, numbers and truth values by name.
-    package var fields: [JSON.Member]
 }
 
 /// Where pushes of one sender come in.
