@@ -25,8 +25,9 @@ import Watching
             separator: "\n"
         )
         .replacing(/"\s*\+ "/, with: "")
-        let texts =
-            sources.matches(of: /(?:text: |let text = |== \.timedOut \? )"((?:[^"\\]|\\.)+)"/).map { String($0.1) }
+        let place = #"(?:text: |let text = |timedOut \? |\.wait\(|fail\(token, |problem: |[A-Z]": |default: |return )"#
+        let text = try Regex(place + #""((?:[^"\\]|\\.)+)""#, as: (Substring, Substring).self)
+        let texts = sources.matches(of: text).map { String($0.1) }
         let sentences = texts.flatMap { $0.split(separator: /\\\([^()]*(?:\([^()]*\))?[^()]*\)|\\"/) }
             .map { $0.trimmingCharacters(in: CharacterSet(charactersIn: " :;,\"")) }.filter { $0.count > 11 }
         #expect(sentences.count > 15, "\(sentences)")

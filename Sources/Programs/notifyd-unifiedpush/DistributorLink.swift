@@ -168,10 +168,9 @@ struct DistributorChoice: Equatable, Sendable {
         guard owner.isEmpty else {
             if available.contains(owner) { return .register(owner) }
             return .wait(
-                """
-                its distributor \(owner) is away, and the endpoint waits for it; if it does not come back: \
-                notifyctl push-endpoint move \(endpoint)
-                """)
+                Registration.Problem(
+                    text: "its distributor \(owner) is away, and the endpoint waits for it; "
+                        + "if it does not come back: notifyctl push-endpoint move \(endpoint)"))
         }
         if let name = available.first(where: known.contains) { return .register(name) }
         guard let name = available.first else {

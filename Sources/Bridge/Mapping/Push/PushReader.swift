@@ -143,7 +143,7 @@ extension String {
 
 extension JSON {
     /// As a field of an event; `nil` for null. What is not a plain value stays JSON text.
-    fileprivate var field: Value? {
+    fileprivate var field: NotifyText.Value? {
         switch self {
         case .null: nil
         case .boolean(let flag): .boolean(flag)
