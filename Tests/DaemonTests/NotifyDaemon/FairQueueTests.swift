@@ -189,6 +189,22 @@ struct FairQueueTests {
         #expect(!queue.hasPublishBacklog(":1.1"))
     }
 
+    @Test mutating func aCallerWithItsShareOfItsProgramsBacklogIsNotThrottled() {
+        groupByProgram()
+        enqueuePublishes(Throttle.backlogThreshold, of: ":1.1a")
+        enqueuePublishes(1, of: ":1.1b")
+        #expect(queue.hasPublishBacklog(":1.1a"))
+        #expect(!queue.hasPublishBacklog(":1.1b"))
+    }
+
+    /// Else a program would publish over many connections what it may not over one.
+    @Test mutating func allConnectionsThatMakeUpABacklogAreThrottled() {
+        groupByProgram()
+        let connections = (0...Throttle.backlogThreshold / 2).map { ":1.1\($0)" }
+        for connection in connections { enqueuePublishes(2, of: connection) }
+        #expect(connections.allSatisfy { queue.hasPublishBacklog($0) })
+    }
+
     @Test mutating func aThrottledCallerKeepsItsOrderAndDelaysNoOther() {
         enqueuePublishes(2, of: ":1.1")
         queue.enqueue(3, of: ":1.2")

@@ -6,7 +6,8 @@ import Systemd
 ///
 /// A bucket of a few calls is refilled at intervals. A caller that calls alone is not limited.
 struct Throttle {
-    /// Queued publishes of one caller above which it is limited. A caller that waits for replies never has so many.
+    /// Queued publishes of one program above which those of its callers are limited that have more than an equal share
+    /// of these. A caller that waits for replies never has so many.
     static let backlogThreshold = 256
     static let burst = 8
     static let interval: Duration = .milliseconds(2)

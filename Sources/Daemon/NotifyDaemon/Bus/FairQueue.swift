@@ -249,11 +249,14 @@ final class FairQueue<Call> {
         enqueue(call, of: name)
     }
 
-    /// Whether this caller has queued publishes and nothing else, and its program so many of them that it is throttled
-    /// for the sake of others.
+    /// Whether this caller is throttled for the sake of others: its program has a backlog of publishes, and the caller
+    /// has more than its share of them and no other calls. A connection that waits for each reply is not held up by
+    /// another connection of its program that does not wait.
     func hasPublishBacklog(_ name: String) -> Bool {
         guard let caller = callers[name] else { return false }
-        return caller.program.publishes > Throttle.backlogThreshold && caller.publishes == caller.count
+        let program = caller.program
+        return program.publishes > Throttle.backlogThreshold && caller.publishes == caller.count
+            && caller.publishes > Throttle.backlogThreshold / program.callers
     }
 
     // MARK: Rounds

@@ -214,7 +214,7 @@ extension RouterInterface: BusPumpDelegate {
             host.callers.whenIdentified(caller) { [queue] in queue.unblock(caller) }
         } else if unread.mustWait(caller) || mustAwaitProgram(caller) {
             queue.blockNext()
-        } else if queue.hasPublishBacklog(caller), !throttle.allows(queue.program(of: caller), at: now) {
+        } else if queue.hasPublishBacklog(caller), !throttle.allows(caller, at: now) {
             queue.throttleNext()
             host.armThrottleTimer(at: now + Throttle.interval)
         } else {

@@ -195,8 +195,7 @@ extension RouterInterface {
     /// Handles a call now or queues it.
     func schedule(_ call: IncomingCall) throws(Refusal) {
         let caller = call.message.message.sender
-        let program = queue.program(of: caller)
-        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: program, at: host.instant) }
+        if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.instant) }
         if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
             host.callers.isIdentified(caller), !mustAwaitProgram(caller)
         {
