@@ -49,10 +49,11 @@ def comparison():
 def own_figures():
     runs = [run for run in (point(seconds=1.5, waits=2) for _ in range(REPETITIONS)) if run]
     figures = {name: statistics.median(run[name] for run in runs) for name in runs[0]} if runs else {}
-    crowded = point(open=99_900) or {}
-    # By then notifyd has given back what it can do without.
+    # By the end of the rest notifyd has given back what it can do without.
+    crowded = point(open=99_900, rest=30) or {}
     rested = point(seconds=2, rest=30) or {}
-    return dict(figures, crowded_answer_ms=crowded.get("answer_ms"), crowded_mib=crowded.get("rss_mib"), rest_mib=rested.get("rest_mib"))
+    return dict(figures, crowded_answer_ms=crowded.get("answer_ms"), crowded_mib=crowded.get("rss_mib"),
+                crowded_rest_mib=crowded.get("rest_mib"), rest_mib=rested.get("rest_mib"))
 
 
 def stripped_mib():
@@ -78,20 +79,22 @@ class Goals:
 
     def all(self):
         yield ("events a second, one subscriber claiming all, against the durable C router",
-               self.beside("events_per_s"), 0.95, 1.05, 2, True)
-        yield "processor time per event, likewise", self.beside("router_us"), 1.5, 1.2, 2, False
-        yield "the same at 1,000 a second, likewise", self.beside("router_us_1k"), 1.7, 1.3, 2, False
-        yield "publish → signal, p99 at 1,000 a second, likewise", self.beside("signal_p99"), 1.3, 1.1, 2, False
-        yield "claim, p99 at 1,000 a second, likewise", self.beside("claim_p99"), 1.4, 1.1, 2, False
-        yield "banner after the window's end, p99 at 1,000 a second, likewise", self.beside("notify_p99"), 1.5, 1.1, 2, False
+               self.beside("events_per_s"), 0.83, 0.95, 2, True)
+        yield "processor time per event, likewise", self.beside("router_us"), 1.6, 1.35, 2, False
+        yield "the same at 1,000 a second, likewise", self.beside("router_us_1k"), 1.5, 1.3, 2, False
+        for title, key, (must, aim), (late_must, late_aim) in (
+                ("publish → signal", "signal", (1.2, 1.1), (1.5, 1.2)), ("claim", "claim", (1.25, 1.1), (1.6, 1.2)),
+                ("banner after the window's end", "notify", (1.5, 1.1), (1.5, 1.1))):
+            yield f"{title}, p50 at 1,000 a second, likewise", self.beside(key + "_p50"), must, aim, 2, False
+            yield "p99, likewise", self.beside(key + "_p99"), late_must, late_aim, 2, False
         late = self.of("notify_p99")
-        yield "the same, ms late", late and late / 1000, 1, 0.3, 2, False
-        yield "memory idle, MiB", self.of("rss_idle_mib"), 16, 10, 1, False
+        yield "banner after the window's end, p99, ms late", late and late / 1000, 1, 0.3, 2, False
+        yield "memory idle, MiB", self.of("rss_idle_mib"), 8, 6, 1, False
         yield "memory half a minute after more than 10,000 events, MiB", self.own["rest_mib"], 10, 8, 1, False
-        yield "memory with 100,000 undecided events, MiB", self.of("rss_100k_mib"), 64, 40, 1, False
+        yield "memory with 100,000 undecided events at rest, MiB", self.own["crowded_rest_mib"], 64, 40, 1, False
         yield "wake-ups a second while idle", self.of("idle_wakeups_per_s"), 0, 0, 1, False
         yield "start to name owned, ms", self.of("startup_ms"), 1000, 300, 0, False
-        yield "memory with 100,000 undecided events after a restart, MiB", self.own["crowded_mib"], 96, 48, 1, False
+        yield "memory with 100,000 undecided events just after a restart, MiB", self.own["crowded_mib"], 96, 48, 1, False
         yield "notifyd on disk, stripped, MiB", stripped_mib(), 40, 15, 1, False
         yield ("Send, p50 while another connection keeps 2,000 calls in flight, against alone",
                self.quotient("flooded_send_p50", "send_p50"), 2, 1.5, 2, False)
@@ -99,7 +102,7 @@ class Goals:
         worst = max((name for name in ("serverless_send_p99", "hung_send_p99") if name in self.own), key=self.own.get, default="")
         yield ("Send, p99 while the notification server hangs or is absent, against one that answers",
                self.quotient(worst, "served_send_p99"), 1.25, 1.1, 2, False)
-        yield ("start to first answer with 100,000 undecided events in the journal, ms", self.own["crowded_answer_ms"], 1000, 300, 0,
+        yield ("start to first answer with 100,000 undecided events in the journal, ms", self.own["crowded_answer_ms"], 300, 50, 0,
                False)
 
 
@@ -113,7 +116,7 @@ def user_table(own, goals):
             ("a banner leaves after the end of its window: 99 of 100 within, ms", late and late / 1000, 2),
             ("memory while nothing happens, before use, MiB", goals.of("rss_idle_mib"), 1),
             ("the same after use: half a minute after more than 10,000 events, no banner left, MiB", own["rest_mib"], 1),
-            ("memory with 100,000 undecided events, MiB", goals.of("rss_100k_mib"), 1)]
+            ("memory with 100,000 undecided events, MiB", own["crowded_rest_mib"], 1)]
     return page.table([page.machine(), "measured"],
                       [[title, page.number(value, digits)] for title, value, digits in rows if value is not None])
 
@@ -137,7 +140,7 @@ TITLES = {
     "router_us_1k": "CPU µs per event at 1,000/s", "signal_p50": "publish → signal at 1,000/s, p50 µs", "signal_p99": "p99 µs",
     "claim_p50": "claim at 1,000/s, p50 µs", "claim_p99": "p99 µs", "timer_p50": "timer late at 1,000/s, p50 µs",
     "timer_p99": "p99 µs", "notify_p50": "Notify after the window at 1,000/s, p50 µs", "notify_p99": "p99 µs",
-    "rss_idle_mib": "MiB idle", "rss_10k_mib": "MiB with 10,000 undecided events", "rss_100k_mib": "MiB with 100,000 undecided events",
+    "rss_idle_mib": "MiB idle", "rss_10k_mib": "MiB just after 10,000 undecided events were sent",
     "startup_ms": "start until the name is owned, ms", "idle_wakeups_per_s": "wake-ups a second while idle",
 }
 
