@@ -55,6 +55,7 @@ DBUS_SERVICES := $(foreach name,notifyd.Router1 notifyd.UnifiedPush freedesktop.
 INTERFACES := $(foreach name,Router1 Bridge1 Desktop1 Focus1 Link1 Ntfy1 Push1,org.notifyd.$(name).xml)
 PAGES := notifyctl.1 org.notifyd.Router1.5 notifyd.toml.5 notifyd.8 \
     $(foreach name,browser desktop focus mqtt ntfy unifiedpush,notifyd-$(name).toml.5 notifyd-$(name).8)
+GUIDES := $(addprefix docs/,bridges.md install.md recipes.md)
 # Those in Swift are built in the source.
 EXAMPLES := $(filter-out examples/bridge/% examples/swift/% %/__pycache__,$(wildcard examples/*/*))
 EXTENSIONS_OF_SHELL := notifyd-focus@notifyd.org notifyd-focus-43@notifyd.org
@@ -77,7 +78,7 @@ INSTALLED := \
     $(APPLICATION_DIR)/org.notifyd.desktop \
     $(ICON_DIR)/org.notifyd.svg \
     $(PORTAL_DIR)/notifyd.portal \
-    $(addprefix $(DOC_DIR)/,README.md LICENSE config.toml bridges.md examples/README.md $(EXAMPLES)) \
+    $(addprefix $(DOC_DIR)/,README.md LICENSE config.toml $(notdir $(GUIDES)) examples/README.md $(EXAMPLES)) \
     $(foreach name,$(PAGES),$(call page,$(name))) \
     $(BASH_DIR)/notifyctl \
     $(ZSH_DIR)/_notifyctl \
@@ -159,14 +160,14 @@ install-files: ## Install what is built already: make release && sudo make insta
 	$(INSTALL) -D -m 644 systemd/org.notifyd.svg '$(DESTDIR)$(ICON_DIR)/org.notifyd.svg'
 	$(INSTALL) -D -m 644 systemd/notifyd.portal '$(DESTDIR)$(PORTAL_DIR)/notifyd.portal'
 	$(INSTALL) -d '$(DESTDIR)$(DOC_DIR)'
-	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml docs/bridges.md '$(DESTDIR)$(DOC_DIR)'
+	$(INSTALL) -m 644 README.md LICENSE systemd/config.toml $(GUIDES) '$(DESTDIR)$(DOC_DIR)'
 	for file in $(EXAMPLES); do \
 	    if test -x "$$file"; then mode=755; else mode=644; fi; \
 	    $(INSTALL) -D -m $$mode "$$file" "$(DESTDIR)$(DOC_DIR)/$$file" || exit; \
 	done
 	$(INSTALL) -m 644 examples/README.md '$(DESTDIR)$(DOC_DIR)/examples'
 	# Their links are those of the source.
-	sed -i -f docs/installed-links.sed '$(DESTDIR)$(DOC_DIR)/README.md' '$(DESTDIR)$(DOC_DIR)/bridges.md'
+	for page in README.md $(notdir $(GUIDES)); do sed -i -f docs/installed-links.sed "$(DESTDIR)$(DOC_DIR)/$$page" || exit; done
 	sed -i -e '$(FROM_EXAMPLES)' -f docs/installed-links.sed -e '$(TO_EXAMPLES)' '$(DESTDIR)$(DOC_DIR)/examples/README.md'
 	for page in $(PAGES); do $(INSTALL) -D -m 644 "docs/$$page" "$(DESTDIR)$(MAN_DIR)/man$${page##*.}/$$page" || exit; done
 	$(INSTALL) -d '$(DESTDIR)$(BASH_DIR)' '$(DESTDIR)$(ZSH_DIR)' '$(DESTDIR)$(FISH_DIR)'

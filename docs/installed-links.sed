@@ -1,9 +1,9 @@
-# For README.md and docs/bridges.md as they are installed, in one folder with config.toml, LICENSE and examples: a link to another
+# For README.md and the guides of docs as they are installed, in one folder with config.toml, LICENSE and examples: a link to another
 # file of the source becomes text.
 /^!\[.*\](docs\/.*)$/d
 s|](\.\./|](|g
 s|](systemd/config\.toml)|](config.toml)|g
-s|\[`docs/bridges\.md`\](docs/bridges\.md)|[`bridges.md`](:bridges.md)|g
+s/\[`docs\/\(bridges\|install\|recipes\)\.md`\](docs\/\1\.md\(#[a-z-]*\)\?)/[`\1.md`](:\1.md\2)/g
 s|\[\([^]]*\)\](docs/[a-zA-Z0-9.-]*\.[158])|\1|g
 s|\[\([^]]*\)\]([a-zA-Z0-9.-]*\.[158])|\1|g
 # Those in Swift are not installed.

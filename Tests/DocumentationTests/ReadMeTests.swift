@@ -25,8 +25,13 @@ import Testing
 
         let readMe = try await output("sed", "-f", script, Project.path("README.md"))
         try check(readMe, in: "", files, contains: "bridges.md")
-        let bridges = try await output("sed", "-f", script, Project.path("docs/bridges.md"))
-        try check(bridges, in: "", files, contains: "examples/python/mail.py")
+        for (guide, target) in [
+            ("bridges", "examples/python/mail.py"), ("install", "#where-users-get-no-namespaces"),
+            ("recipes", "examples/systemd/stretch.timer"),
+        ] {
+            let lines = try await output("sed", "-f", script, Project.path("docs/\(guide).md"))
+            try check(lines, in: "", files, contains: target)
+        }
         // As in the Makefile.
         let examples = try await output(
             "sed", "-e", #"s|](\([a-z0-9-]*/\)|](examples/\1|g"#, "-f", script, "-e", "s|](examples/|](|g",
@@ -37,7 +42,7 @@ import Testing
     private func check(_ lines: [String], in folder: String, _ files: [String], contains target: String) throws {
         let targets = lines.joined(separator: "\n").matches(of: /\]\(([^)]*)\)/).map { String($0.1) }
         #expect(targets.contains(target))
-        for target in targets where !target.hasPrefix("https://") {
+        for target in targets where !target.hasPrefix("https://") && !target.hasPrefix("#") {
             let path = folder + target
             #expect(files.contains { $0 == path || $0.hasPrefix(path + "/") }, "\(target) is not installed")
         }
