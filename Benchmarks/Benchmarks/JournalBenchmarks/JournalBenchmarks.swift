@@ -70,7 +70,10 @@ private final class Shelf {
         try? journal.history(prefix(topic), after: EventID(0), limit: count)
     }
 
-    func unread(below topic: String?) -> Int? { try? journal.unread(topic.map(prefix) ?? .all) }
+    func unread(below topic: String?) -> Int? {
+        let topic = topic.map(prefix) ?? .all
+        return try? journal.unread(topic, after: Journal.UnreadPosition(before: topic), limit: 1_000_000).count
+    }
 
     func remove() {
         journal.close()

@@ -54,13 +54,15 @@ private struct Stage {
     }
 
     /// Banners are paused: what they cost is the notification server's.
-    init() { _ = router.handle(.paused(true), at: now) }
+    init() { _ = router.handle(.quieted(nil, for: nil), at: now) }
 
     mutating func openScreen(on topic: String, owner: String) {
         _ = router.handle(.screenOpened(prefix(topic), ScreenOptions(), by: owner), at: now)
     }
 
-    mutating func publish(_ topic: String, window: Duration? = nil, sender: String = ":1.1") -> [Effect] {
+    mutating func publish(
+        _ topic: String, window: Duration? = nil, sender: String = ":1.1"
+    ) -> (reply: Result<Reply, Refusal>, effects: [Effect]) {
         var options = PublishOptions()
         options.window = window
         let publication = Publication(
@@ -75,8 +77,8 @@ private struct Stage {
     }
 
     mutating func publishAndClaim(_ topic: String) -> [Effect] {
-        guard case .reply(.accepted(let id)) = publish(topic, sender: ":1.9999").first else { return [] }
-        return router.handle(.claimed(id, by: ":1.2"), at: now)
+        guard case .success(.accepted(let id)) = publish(topic, sender: ":1.9999").reply else { return [] }
+        return router.handle(.claimed(id, by: ":1.2"), at: now).effects
     }
 
     /// Keeps the router until here.
