@@ -11,7 +11,11 @@ public enum WriteObstacle {
             if let link = FileKind.brokenLink(above: directory) {
                 return "\(link.path) is \(link); make that directory, or remove the link"
             }
-            return parent(of: directory).flatMap(obstacle)
+            guard let parent = parent(of: directory), let obstacle = obstacle(parent) else { return nil }
+            return isReadOnly(parent)
+                ? "\(directory) does not exist, and \(obstacle); if it was deleted while notifyd ran, the sandbox of "
+                    + "the unit allows no new one: systemctl --user restart notifyd"
+                : obstacle
         }
         let file = "\(directory)/\(Journal.fileName)"
         if let obstacle = obstacle(directory) { return obstacle }
@@ -33,14 +37,16 @@ public enum WriteObstacle {
         var status = stat()
         guard stat(directory, &status) == 0 else { return nil }
         guard status.st_mode & S_IFMT == S_IFDIR else { return "\(directory) is not a directory; move it away" }
-        var system = statvfs()
-        if statvfs(directory, &system) == 0, system.f_flag & UInt(ST_RDONLY) != 0 {
-            return "\(directory) is on a file system that is mounted read-only"
-        }
+        if isReadOnly(directory) { return "\(directory) is on a file system that is mounted read-only" }
         if let foreign = foreignOwner(directory) { return foreign }
         guard access(directory, W_OK | X_OK) != 0 else { return nil }
         let mode = String(status.st_mode & 0o7777, radix: 8)
         return "\(directory) has the mode \(mode); allow its owner to write: chmod u+rwx '\(directory)'"
+    }
+
+    private static func isReadOnly(_ path: String) -> Bool {
+        var system = statvfs()
+        return statvfs(path, &system) == 0 && system.f_flag & UInt(ST_RDONLY) != 0
     }
 
     private static func foreignOwner(_ path: String) -> String? {

@@ -165,7 +165,9 @@ struct ReadOnlyDiskTests {
             let id = try await rig.publish("/note/1", "news", ["window": .uint32(60_000)])
             try FileManager.default.removeItem(atPath: rig.state)
             try await rig.expectRefused()
-            try await rig.until("it says why") { try await rig.degradation().contains("mounted read-only") }
+            try await rig.until("it says why") {
+                try await rig.degradation().contains("mounted read-only; if it was deleted")
+            }
             // What is in memory is still decided.
             #expect(try await rig.claim(id) == "suppressed")
             try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: false)
