@@ -227,7 +227,9 @@ extension RouterInterface: BusPumpDelegate {
 
     /// Whether a call has to wait for the bus to say whose it is: where the tables fill, limits count before a call is
     /// handled. Else a program could have its calls handled over ever new connections, faster than they are told apart.
-    func mustAwaitProgram(_ caller: String) -> Bool { daemon.isCrowded && host.programs.isLookedUp(caller) }
+    func mustAwaitProgram(_ caller: String) -> Bool {
+        daemon.isCrowded && host.programs.lookUp(caller) == .requested
+    }
 
     /// The bus has said whose a connection is.
     func programIdentified(_ caller: String) {

@@ -186,7 +186,8 @@ extension PolicyRule {
         let remedy =
             covers(request.scope)
             ? "a rule that allows it to you has to stand before that one"
-            : "name a topic that leaves out \(topic)"
+            : request.permission == .control
+                ? "mute a topic that leaves out \(topic) instead" : "name a topic that leaves out \(topic)"
         let act = request.permission == .control ? "pause or mute" : request.permission.rawValue
         let identity = caller.map { ". You are \($0)" } ?? ""
         return .accessDenied("you may not \(act) \(request.scope), says the rule \(self)\(identity); \(remedy)")

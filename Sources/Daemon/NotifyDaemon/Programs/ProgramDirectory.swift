@@ -49,9 +49,6 @@ final class ProgramDirectory {
         if case .named(let program) = lookUp(name) { program } else { "" }
     }
 
-    /// Whether the bus has been asked about a connection and has not answered.
-    func isLookedUp(_ name: String) -> Bool { known[name] == .requested }
-
     /// A connection has left the bus. Unique names are never reused.
     func disconnected(_ name: String) { known[name] = nil }
 
