@@ -258,8 +258,8 @@ extension Journal {
         guard let log = DatabaseFile(SQLITE_FCNTL_JOURNAL_POINTER, db.sqliteConnection) else { return }
         let size = try log.size()
         guard size > 0 else { return }
-        for start in stride(from: 0, to: size, by: WriteAheadLog.step) {
-            let bytes = try log.read(min(WriteAheadLog.step, size - start), at: start)
+        for start in stride(from: 0, to: size, by: DatabaseFile.step) {
+            let bytes = try log.read(min(DatabaseFile.step, size - start), at: start)
             do { try log.write(bytes[...], at: start) } catch let error as DatabaseError
                 where error.resultCode == .SQLITE_FULL
             {

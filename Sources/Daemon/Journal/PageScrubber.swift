@@ -108,6 +108,10 @@ struct PageScrubber {
 
 /// A file that SQLite has open.
 struct DatabaseFile {
+    /// What is read or written at once. SQLite ignores the upper bits of a count above 128 KiB: `seekAndWriteFd` of
+    /// its os_unix.c.
+    static let step = 64 << 10
+
     private let file: UnsafeMutablePointer<sqlite3_file>
     private let methods: sqlite3_io_methods
 

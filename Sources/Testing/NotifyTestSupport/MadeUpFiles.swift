@@ -138,6 +138,7 @@ package enum MadeUpFiles {
         }
         methods.xWrite = { file, bytes, count, offset in
             call(file, .write) { file throws(JournalError) in
+                precondition(count == count & 0x1ffff, "SQLite writes less than 128 KiB at once; it is \(count) bytes")
                 try file.write(UnsafeRawBufferPointer(start: bytes, count: Int(count)), at: Int(offset))
                 return SQLITE_OK
             }
