@@ -53,7 +53,7 @@ package struct BaseDirectories {
     /// Why no session bus is known, and how to name one.
     package var noSessionBus: String {
         "\(Self.busVariable) is not set, and " + buses.compactMap { Self.flaw(ofBus: $0) }.joined(separator: ", and ")
-            + "; set \(Self.busVariable) to the address of the bus, such as unix:path=\(Self.runtime)/bus"
+            + "; set \(Self.busVariable) to the address of the bus"
     }
 
     private static let busVariable = "DBUS_SESSION_BUS_ADDRESS"

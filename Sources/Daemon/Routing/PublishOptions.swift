@@ -95,7 +95,7 @@ extension Field {
         // The largest numbers of this type are not Int64.
         let isLarge = if case .uint64 = value { true } else { false }
         guard value.integer != nil || isLarge, let found = value.text else {
-            throw wrongType("a whole number, \(unit)")
+            throw wrongType("a whole number \(unit.hasPrefix("(") ? "" : "of ")\(unit)")
         }
         throw .invalidEvent(
             "option '\(name)' must be between \(range.lowerBound) and \(range.upperBound) \(unit); it is \(found)")

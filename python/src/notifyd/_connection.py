@@ -52,8 +52,7 @@ def session_bus_address() -> str:
     raise NotReachable(
         "No session bus is known: DBUS_SESSION_BUS_ADDRESS is not set, and "
         + ", and ".join(filter(None, buses.values()))
-        + "; set DBUS_SESSION_BUS_ADDRESS to the address of the bus, such as "
-        + f"unix:path={usual}/bus."
+        + "; set DBUS_SESSION_BUS_ADDRESS to the address of the bus."
     )
 
 

@@ -92,7 +92,7 @@ struct AbsentBridge: Equatable {
         let state = "there is a configuration, but \(unit) \(isMasked ? "is masked" : "does not run")"
         if isMasked { return .warning("bridge \(name)", state, UnitCheck.unmask(unit)) }
         let start = hasManager ? "systemctl --user enable --now \(unit)" : "\(unit) --check-config && \(unit)"
-        return .warning("bridge \(name)", state, "Start it: " + start)
+        return .warning("bridge \(name)", state, "Move \(name).toml away if you do not want it, or start it: \(start)")
     }
 
     /// - Parameter running: the names of the bridges on the bus.

@@ -273,7 +273,14 @@ enum DurationArgument {
         _ range: ClosedRange<Duration> = .zero...longest, now: @escaping @Sendable () -> Int64 = { Timestamp.now }
     ) -> @Sendable (String) throws -> Duration {
         { text in
-            guard text.contains(":") else { return try parse(range, in: .seconds(1))(text) }
+            guard text.contains(":") else {
+                guard Duration(text: text) != nil || Duration.isTooLong(text) else {
+                    throw ValidationError(
+                        "“\(text)” is not a time. Write 10m, 2h or 28d for how long, at most "
+                            + "\(range.upperBound.text), or 9:00 for until when.")
+                }
+                return try parse(range, in: .seconds(1))(text)
+            }
             let now = now()
             guard let end = MomentArgument.next(text, after: now) else {
                 throw ValidationError("“\(text)” is not a time of the day. Write it as 9:00 or 18:30.")

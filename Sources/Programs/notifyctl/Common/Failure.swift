@@ -61,10 +61,16 @@ extension NotifyError {
     static func busAdvice(_ environment: @escaping (String) -> String? = BaseDirectories.environment) -> String {
         let own = BaseDirectories { $0 == "DBUS_SESSION_BUS_ADDRESS" ? nil : environment($0) }.sessionBusAddress
         let kept = BaseDirectories(environment: environment).sessionBusAddress
-        let example = own ?? "unix:path=\(BaseDirectories.runtime)/bus"
-        return "Is a session bus running? Name another with --address, such as --address \(example)."
+        let path = (kept ?? "").hasPrefix("unix:path=") ? String((kept ?? "").dropFirst("unix:path=".count)) : ""
+        var status = stat()
+        let isForeign = stat(path, &status) == 0 && status.st_uid != geteuid()
+        return
+            (isForeign
+            ? "\(path) belongs to user \(status.st_uid), and its bus takes nobody else, such as user \(geteuid())."
+            : "Is a session bus running?")
             + (own != nil && own != kept
-                ? " DBUS_SESSION_BUS_ADDRESS is set, and does not name that one, which is yours." : "")
+                ? " DBUS_SESSION_BUS_ADDRESS does not name yours: --address \(own ?? "")."
+                : " Name another with --address unix:path=….")
             + (geteuid() == 0
                 ? " As root name the user, whose bus takes nobody else: --user NAME with “send” "
                     + "and “status”; for other "

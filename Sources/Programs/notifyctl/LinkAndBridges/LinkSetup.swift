@@ -129,8 +129,7 @@ struct LinkPairCommand: AsyncParsableCommand {
         }
         let line = Invitation(server: settings.server, user: settings.user, password: password, key: key).line
         output.write(["invitation": line], text: line)
-        guard Terminal.isInteractive, output.json == .off else { return }
-        await drawCode(of: line)
+        if Terminal.isInteractive, output.json == .off { await drawCode(of: line) }
         if let path = settings.server.authorities {
             Terminal.complain(
                 "The other device needs the certificates in \(Terminal.plain(path)) too; copy them there.")
