@@ -194,6 +194,7 @@ trap 'exit 143' TERM HUP
 # note_folder FOLDER: lists those that have to be made.
 note_folder() {
     [ -n "$1" ] && [ ! -d "$root$1" ] || return 0
+    [ ! -e "$root$1" ] || fail "$root$1 must be a folder; it is a file: move it away" 73
     note_folder "${1%/*}"
     printf '%s/\n' "$1" >> "$new"
 }
@@ -239,6 +240,7 @@ umask 022
 done > "$new.files"
 while read -r to file; do
     note_folder "${to%/*}"
+    [ ! -d "$root$to" ] || fail "$root$to must be a file; it is a folder: move it away" 73
     printf '%s\n' "$to" >> "$new"
 done < "$new.files"
 note_folder "${list%/*}"

@@ -27,6 +27,11 @@ install_sh() { sh "$T/notifyd-9/install.sh" "$@" > "$T/install.log" 2>&1; }
 
 # --- it installs, and removes
 
+mkdir -p "$T/taken/bin/notifyd"
+! install_sh --prefix "$T/taken" || fail "it installs a program into a folder of its name"
+grep -q 'taken/bin/notifyd must be a file; it is a folder: move it away' "$T/install.log" || fail "it does not say why not"
+equal "where a folder has the name of a program, nothing is installed" "" "$(find "$T/taken" -type f)"
+
 # With a search path for cd, and a slash at the end of HOME.
 (cd "$T" && CDPATH=$T HOME=$HOME/ sh notifyd-9/install.sh --prefix "$HOME/.local" > "$T/install.log" 2>&1) ||
     fail "install.sh fails"
