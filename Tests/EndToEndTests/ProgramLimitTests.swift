@@ -32,6 +32,23 @@ struct ProgramLimitTests {
             "\(refusal as Any)")
     }
 
+    /// The limit is 2,500, and 256 of a connection.
+    @Test(.rig) func theFirstCallOfANewConnectionCountsForItsProgram() async throws {
+        var clients: [NotifyClient] = []
+        for part in 0..<10 {
+            let client = try await NotifyClient(address: rig.bus.address)
+            clients.append(client)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<250 { group.addTask { _ = try await client.openScreen("/run/\(part)/\(number)") } }
+                try await group.waitForAll()
+            }
+        }
+        clients.append(try await NotifyClient(address: rig.bus.address))
+        let refusal = await #expect(throws: NotifyError.self) { _ = try await clients[10].openScreen("/run") }
+        #expect(refusal?.message.lowercased().hasPrefix("screens of one program: 2500") == true, "\(refusal as Any)")
+        for client in clients { await client.close() }
+    }
+
     /// A program may have 16 MiB of undecided events, some 1,800 of these, and all together 64 MiB.
     @Test(.rig(configuration: "[defaults]\nwindow = \"60s\"\n")) func manyConnectionsAtOnceGetNoMoreThanOne()
         async throws

@@ -139,7 +139,12 @@ struct DatabaseFile {
     }
 
     func write(_ bytes: ArraySlice<UInt8>, at offset: Int) throws {
-        try bytes.withUnsafeBytes { try check(methods.xWrite(file, $0.baseAddress, CInt($0.count), Int64(offset))) }
+        for start in stride(from: bytes.startIndex, to: bytes.endIndex, by: Self.step) {
+            let place = Int64(offset + start - bytes.startIndex)
+            try bytes[start...].prefix(Self.step).withUnsafeBytes {
+                try check(methods.xWrite(file, $0.baseAddress, CInt($0.count), place))
+            }
+        }
     }
 
     func sync() throws { try check(methods.xSync(file, SQLITE_SYNC_NORMAL)) }
