@@ -35,17 +35,19 @@ struct ProgramLimitTests {
     /// The limit is 2,500, and 256 of a connection.
     @Test(.rig) func theFirstCallOfANewConnectionCountsForItsProgram() async throws {
         var clients: [NotifyClient] = []
+        var screens: [Screen] = []
         for part in 0..<10 {
             let client = try await NotifyClient(address: rig.bus.address)
             clients.append(client)
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for number in 0..<250 { group.addTask { _ = try await client.openScreen("/run/\(part)/\(number)") } }
-                try await group.waitForAll()
+            try await withThrowingTaskGroup(of: Screen.self) { group in
+                for number in 0..<250 { group.addTask { try await client.openScreen("/run/\(part)/\(number)") } }
+                for try await screen in group { screens.append(screen) }
             }
         }
         clients.append(try await NotifyClient(address: rig.bus.address))
         let refusal = await #expect(throws: NotifyError.self) { _ = try await clients[10].openScreen("/run") }
         #expect(refusal?.message.lowercased().hasPrefix("screens of one program: 2500") == true, "\(refusal as Any)")
+        withExtendedLifetime(screens) {}
         for client in clients { await client.close() }
     }
 

@@ -195,6 +195,8 @@ extension RouterInterface {
     /// Handles a call now or queues it.
     func schedule(_ call: IncomingCall) throws(Refusal) {
         let caller = call.message.message.sender
+        // What a connection has counts for its program, so the bus is asked for that at its first call.
+        _ = host.programs.lookUp(caller)
         if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.instant) }
         if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
             host.callers.isIdentified(caller), !mustAwaitProgram(caller)
