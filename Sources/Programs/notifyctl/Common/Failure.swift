@@ -61,20 +61,26 @@ extension NotifyError {
     static func busAdvice(_ environment: @escaping (String) -> String? = BaseDirectories.environment) -> String {
         let own = BaseDirectories { $0 == "DBUS_SESSION_BUS_ADDRESS" ? nil : environment($0) }.sessionBusAddress
         let kept = BaseDirectories(environment: environment).sessionBusAddress
-        let path = (kept ?? "").hasPrefix("unix:path=") ? String((kept ?? "").dropFirst("unix:path=".count)) : ""
+        let prefix = "unix:path="
+        let path = kept.map { $0.hasPrefix(prefix) ? String($0.dropFirst(prefix.count)) : "" } ?? ""
         var status = stat()
         let isForeign = stat(path, &status) == 0 && status.st_uid != geteuid()
-        return
-            (isForeign
-            ? "\(path) belongs to user \(status.st_uid), and its bus takes nobody else, such as user \(geteuid())."
-            : "Is a session bus running?")
-            + (own != nil && own != kept
-                ? " DBUS_SESSION_BUS_ADDRESS does not name yours: --address \(own ?? "")."
-                : " Name another with --address unix:path=….")
-            + (geteuid() == 0
-                ? " As root name the user, whose bus takes nobody else: --user NAME with “send” "
-                    + "and “status”; for other "
-                    + "commands: sudo -u NAME notifyctl …" : "")
+        var sentences = [
+            isForeign
+                ? "\(path) belongs to user \(status.st_uid), and its bus takes nobody else, such as user \(geteuid())."
+                : "Is a session bus running?"
+        ]
+        if let own, own != kept {
+            sentences.append("DBUS_SESSION_BUS_ADDRESS does not name yours: --address \(own).")
+        } else {
+            sentences.append("Name another with --address unix:path=….")
+        }
+        if geteuid() == 0 {
+            sentences.append(
+                "As root name the user, whose bus takes nobody else: --user NAME with “send” and “status”; for other "
+                    + "commands: sudo -u NAME notifyctl …")
+        }
+        return sentences.joined(separator: " ")
     }
 
     /// What is wrong, and how to correct it.
