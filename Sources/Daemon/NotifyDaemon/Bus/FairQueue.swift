@@ -116,7 +116,7 @@ final class FairQueue<Call> {
     var isFull: Bool { isReady && bytes >= Self.totalLimit }
 
     /// Whose limits and turns count for a caller.
-    func program(of caller: String) -> String { callers[caller]?.program.name ?? programOf(caller) }
+    private func program(of caller: String) -> String { callers[caller]?.program.name ?? programOf(caller) }
 
     /// Whether a further call of this caller must be queued: its program has queued calls or a deficit.
     func mustQueue(_ caller: String) -> Bool {

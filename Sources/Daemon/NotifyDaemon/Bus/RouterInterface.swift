@@ -195,7 +195,8 @@ extension RouterInterface {
     /// Handles a call now or queues it.
     func schedule(_ call: IncomingCall) throws(Refusal) {
         let caller = call.message.message.sender
-        // What a connection has counts for its program, so the bus is asked for that at its first call.
+        // What a connection has counts for its program, and its screens claim in that name, so the bus is asked for it
+        // at the first call.
         _ = host.programs.lookUp(caller)
         if !queue.hasPublishBacklog(caller) { throttle.recordCall(by: caller, at: host.instant) }
         if handledImmediately < Self.immediateLimit, canReply, !queue.mustQueue(caller), !unread.mustWait(caller),
@@ -216,8 +217,6 @@ extension RouterInterface {
         switch call.request {
         case .route(let made):
             try daemon.answer(made, to: message)
-            // The screen claims events later, and its program is known by then.
-            if case .screenOpened = made { _ = host.programs.lookUp(caller) }
         case .claimNamed(let origin, let options):
             let identity = daemon.policy.rules.isEmpty ? [] : host.callers.caller(caller).fields
             let id = try daemon.knownEvent(named: origin)
