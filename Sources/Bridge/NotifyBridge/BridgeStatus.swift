@@ -332,8 +332,7 @@ extension BridgeStatus {
     func setLetters(_ reason: String?) {
         setProblem(
             .letters, reason,
-            "Make room on that disk. What waits is kept then; of what was given up, the log says why it came to "
-                + "nothing.")
+            "Make room on that disk. Waiting messages are saved then; the log lists those that were dropped.")
     }
 
     /// Reports that the state is not written, until it is.

@@ -285,7 +285,7 @@ public final class BridgeStore: Sendable {
         return try result.get()
     }
 
-    /// The checksum of a key and its value, by which a damaged record is told.
+    /// The checksum of a key and its value, by which a damaged record is recognised.
     private static func checksum(_ key: String, _ value: [UInt8]) -> Int64 {
         Int64(bitPattern: FNV1a.sum(of: Array(key.utf8) + [0xFF] + value))
     }

@@ -18,7 +18,7 @@ public struct Change: Equatable, Sendable {
 public struct ChangesPage: Equatable, Sendable {
     /// In ascending order.
     public let changes: [Change]
-    /// Whether there are no further rows.
+    /// Whether these are the last rows.
     public let isLast: Bool
 
     public init(changes: [Change], isLast: Bool) {

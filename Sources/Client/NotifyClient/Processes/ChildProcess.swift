@@ -281,7 +281,7 @@ package func onOwnThread(_ work: @escaping @Sendable () -> Void) {
 
 /// Runs work on a thread of its own, which gets no signals: they are for the threads of the program.
 ///
-/// - Returns: 0, or why there is no such thread; pthread_create(3).
+/// - Returns: 0, or the error number of pthread_create(3).
 func startThread(_ work: @escaping @Sendable () -> Void) -> CInt {
     var (all, before) = (sigset_t(), sigset_t())
     sigfillset(&all)

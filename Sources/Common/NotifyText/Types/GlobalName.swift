@@ -34,7 +34,7 @@ public struct GlobalName: Hashable, Comparable, Sendable, CustomStringConvertibl
     public var deviceName: Substring? {
         source.utf8.starts(with: Self.devicePrefix.utf8) ? source.dropFirst(Self.devicePrefix.count) : nil
     }
-    /// Whether the event stays on its device: nobody else hears of it, nor of its claims.
+    /// Whether the event stays on its device: neither it nor its claims are sent to others.
     public var isLocal: Bool { source.utf8.starts(with: Self.localSource.utf8) }
     public var description: String { "\(source) \(eventID)" }
 

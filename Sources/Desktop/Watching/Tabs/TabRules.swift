@@ -104,7 +104,7 @@ extension TabRules {
 package struct SiteRule: Sendable {
     package let address: AddressPattern
     package let topic: TopicPattern
-    /// How well the tab has to be seen: `.focused` or `.visible`.
+    /// The least visibility that the tab must have: `.focused` or `.visible`.
     package let state: Screen.State
 
     /// The topic that a page shows; `nil` if its address does not fit, or gives no topic.
@@ -125,7 +125,7 @@ package struct PageRule: Sendable {
     package let origin: WebOrigin
     /// They may name topics at or below these.
     package let topics: [TopicPrefix]
-    /// How well the tab has to be seen: `.focused` or `.visible`.
+    /// The least visibility that the tab must have: `.focused` or `.visible`.
     package let state: Screen.State
 
     func allows(_ topic: Topic, from origin: WebOrigin) -> Bool {
@@ -218,7 +218,7 @@ package struct TabDecision: Equatable, Sendable {
     /// What the tab shows; `nil` if no rule fits.
     package internal(set) var topic: Topic?
     package internal(set) var rule: Rule?
-    /// How well the tab has to be seen.
+    /// The least visibility that the tab must have.
     var needed = Screen.State.focused
     /// As which screen it is held; `nil` while the tab is not seen well enough for its rule.
     package internal(set) var state: Screen.State?
