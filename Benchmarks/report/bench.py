@@ -117,7 +117,7 @@ def user_table(own, goals):
             ("memory while nothing happens, before use, MiB", goals.of("rss_idle_mib"), 1),
             ("the same after use: half a minute after more than 10,000 events, no banner left, MiB", own["rest_mib"], 1),
             ("memory with 100,000 undecided events, MiB", own["crowded_rest_mib"], 1)]
-    return page.table([page.machine(), "measured"],
+    return page.table([page.processors(), "measured"],
                       [[title, page.number(value, digits)] for title, value, digits in rows if value is not None])
 
 
@@ -168,7 +168,7 @@ def own_table(own):
 
 
 def main():
-    load = os.getloadavg()[0]
+    load = page.busy()
     small = microbenchmarks()
     own = own_figures()
     report = comparison()

@@ -112,7 +112,7 @@ def draw(found):
 
 def main():
     quick = "--quick" in sys.argv[1:]
-    load = os.getloadavg()[0]
+    load = page.busy()
     found = measure(quick)
     head = page.machine() + broker() + "\n\n" + page.disturbance(load)
     text = "\n".join([head, *tables(found), *troubles(found)])

@@ -1,5 +1,5 @@
 """The documents that figures are written into, and the machine that they belong to."""
-import datetime, os, platform, re, subprocess, sys
+import datetime, os, platform, re, subprocess, sys, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
 PAGE = os.path.join(ROOT, "docs", "benchmarks.md")
@@ -41,15 +41,32 @@ def processor():
     return found[1].strip() if found else platform.machine()
 
 
+def processors():
+    return f"{processor()}, {len(os.sched_getaffinity(0))} cores"
+
+
 def machine():
     bus = subprocess.run(["dbus-daemon", "--version"], capture_output=True, text=True).stdout
     version = re.search(r"Daemon (\S+)", bus)
-    return (f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC · {processor()}, {len(os.sched_getaffinity(0))} cores · "
+    return (f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d %H:%M} UTC · {processors()} · "
             f"Linux {platform.release()} · dbus-daemon {version[1] if version else '?'}")
 
 
+def busy():
+    """How many processors others keep busy, over two seconds. The load average would count the build before, see proc_stat(5)."""
+    def idle():
+        with open("/proc/stat", encoding="utf-8") as file:
+            fields = file.readline().split()
+        return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
+
+    begin, before = time.monotonic(), idle()
+    time.sleep(2)
+    seconds = time.monotonic() - begin
+    return max(0, os.cpu_count() - (idle() - before) / seconds)
+
+
 def disturbance(load):
-    """Says how much else there was to do: load is the average over a minute before, see proc_loadavg(5), or more if others came."""
+    """Says how much else there was to do: the result of busy(), or more if others came."""
     if load < 0.5:
         return ""
-    return f"**The machine was not quiet** (load {load:.1f}): take the figures for rough ones.\n"
+    return f"**The machine was not quiet** (others kept {load:.1f} processors busy): take the figures for rough ones.\n"

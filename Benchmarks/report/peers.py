@@ -254,7 +254,7 @@ FEW = {"rate": "messages a second", "p50": "heard after µs: half within", "p99"
 
 
 def main():
-    load = os.getloadavg()[0]
+    load = page.busy()
     os.makedirs(FOLDER, exist_ok=True)
     there = [system for system in systems() if not system.why_not]
     found = {system.name: [] for system in there}

@@ -99,7 +99,7 @@ def part(times, percent):
 
 
 def main():
-    busy = os.getloadavg()[0]
+    busy = page.busy()
     session = screens.Session()
     try:
         session.start([sys.executable, os.path.join(RIGS, "notification-server.py"), "plain"])

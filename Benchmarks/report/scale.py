@@ -29,7 +29,7 @@ def troubles(axis, value, found):
 
 
 def main():
-    load, found = os.getloadavg()[0], {}
+    load, found = page.busy(), {}
     for axis, _, values in AXES:
         for value in values:
             found[axis, value] = point(**{axis: value})

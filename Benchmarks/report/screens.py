@@ -177,7 +177,7 @@ def table(columns):
 
 
 def main():
-    load = os.getloadavg()[0]
+    load = page.busy()
     columns = {}
     parts = [(f"notifyd-focus, {FEW} windows", lambda: windows(FEW)), (f"{MANY:,} windows", lambda: windows(MANY)), ("notifyd-browser", tabs)]
     for name, part in parts:
