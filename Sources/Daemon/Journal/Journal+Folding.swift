@@ -183,12 +183,9 @@ extension Journal {
         case .accepted(let event):
             if event.retained { try clearValue(of: event.topic, in: &batch, db) }
             batch.insert(event, pending.event(event.id), number: entry.number)
-        case .decided(let id, let decision):
+        case .decided(let id, _):
             guard !batch.hasOutcome(of: id, pending.event(id), as: sequence) else { return }
-            let isThere = try batch.change(id, db) { state in
-                state.event.decision = decision
-                state.decided = entry.number ?? state.decided
-            }
+            let isThere = try batch.change(id, db) { $0.apply(entry) }
             // A start says the highest number, also if it is that of a deleted event.
             if !isThere, let number = entry.number {
                 try store(number, as: .lastHole, db)
@@ -197,19 +194,17 @@ extension Journal {
         case .claimed(let id, let claim):
             try batch.change(id, db) { state in
                 // An event that was carried over from a damaged index has its claims.
-                let isThere = sequence <= self.carriedThrough && state.claims.contains(claim)
-                if !isThere, state.claims.count < Self.claimsOfOneEvent { state.claims.append(claim) }
+                if sequence > self.carriedThrough || !state.claims.contains(claim) { state.apply(entry) }
             }
-        case .named(let claimant, let program, let id):
+        case .named(_, _, let id):
             let hasOutcome = batch.hasOutcome(of: id, pending.event(id), as: sequence)
             try batch.change(id, db) { state in
-                if !hasOutcome, state.event.decision?.claimant == claimant { state.event.decision?.program = program }
-                for index in state.claims.indices where state.claims[index].claimant == claimant {
-                    state.claims[index].program = program
-                }
+                let decision = state.event.decision
+                state.apply(entry)
+                if hasOutcome { state.event.decision = decision }
             }
         case .read(let id, by: _, at: _, from: _):
-            try batch.change(id, db) { $0.isMarkedRead = true }
+            try batch.change(id, db) { $0.apply(entry) }
             try insert(entry, db)
         case .late, .start: try insert(entry, db)
         case .quietReplaced, .snoozesReplaced, .digestsReplaced, .bannerUp: try states.store(entry.record)
@@ -295,9 +290,8 @@ struct FoldBatch {
     private var states: [EventState] = []
     /// Where they are in `states`.
     private var places: [EventID: Int] = [:]
-    /// Inserted events whose outcome may come from a later frame than those of the portion.
-    private var waiting: [Pending.AcceptedEvent] = []
-    private var inserted: Set<EventID> = []
+    /// Inserted events, whose outcome may come from a later frame than those of the portion.
+    private var inserted: [EventID: Pending.AcceptedEvent] = [:]
     private var writer = RecordWriter()
     /// The frames that are applied.
     var frames = 0
@@ -313,10 +307,9 @@ struct FoldBatch {
     mutating func insert(_ event: StoredEvent, _ waiting: Pending.AcceptedEvent?, number: Int64?) {
         var state = EventState(event: event, number: number, isValue: event.retained)
         if let waiting {
-            state.event.decision = waiting.event.decision
-            state.decided = waiting.decided
-            self.waiting.append(waiting)
-            inserted.insert(event.id)
+            state.event.decision = waiting.state.event.decision
+            state.decided = waiting.state.decided
+            inserted[event.id] = waiting
         }
         // An undecided event may be written again after a failure.
         if let place = places[event.id] { states[place] = state } else { add(state) }
@@ -324,7 +317,7 @@ struct FoldBatch {
 
     /// Whether the index has the outcome that a frame tells, or a later one.
     func hasOutcome(of id: EventID, _ waiting: Pending.AcceptedEvent?, as sequence: UInt64) -> Bool {
-        inserted.contains(id) || waiting?.indexedThrough.map { $0 >= sequence } ?? false
+        inserted[id] != nil || waiting?.indexedThrough.map { $0 >= sequence } ?? false
     }
 
     /// Changes an event, if there is one: it may have been deleted.
@@ -363,6 +356,6 @@ struct FoldBatch {
 
     /// The portion is written, and the frames after it up to this one were looked at.
     func succeeded(through sequence: UInt64) {
-        for event in waiting { event.indexedThrough = sequence }
+        for event in inserted.values { event.indexedThrough = sequence }
     }
 }

@@ -106,27 +106,16 @@ extension Journal {
     }
 
     /// One event; `nil` if it was never accepted or was deleted.
-    public func event(_ id: EventID) throws(JournalError) -> StoredEvent? {
-        if let waiting = pending.event(id) { return waiting.event }
-        return try state(id)?.event
-    }
+    public func event(_ id: EventID) throws(JournalError) -> StoredEvent? { try state(of: id)?.event }
 
-    /// The claim steps of an event in their order, without the claim that decided it.
-    public func claims(on id: EventID) throws(JournalError) -> [ClaimRecord] { try state(id)?.claims ?? [] }
-
-    /// Whether an event has a read mark of its own.
-    public func isMarkedRead(_ id: EventID) throws(JournalError) -> Bool {
-        if let waiting = pending.event(id), waiting.indexedThrough == nil { return waiting.isMarkedRead }
-        return try state(id)?.isMarkedRead ?? false
-    }
-
-    /// What the index has of an event. It is filled first where it would not be up to date.
-    private func state(_ id: EventID) throws(JournalError) -> EventState? {
+    /// The same with everything that is known about it.
+    public func state(of id: EventID) throws(JournalError) -> EventState? {
+        if let waiting = pending.event(id) { return waiting.state }
         func body(_ db: Database) throws -> EventState? {
             try self.next(self.rows(db, "SELECT * FROM event WHERE id = ?", [Self.bound(id)])) { try EventState($0) }
         }
-        let isUpToDate = !pending.isChanged(id) && pending.event(id) == nil
-        return try isUpToDate ? readIndex(body) : read(body)
+        // The index is filled first where it would not be up to date.
+        return try pending.isChanged(id) ? read(body) : readIndex(body)
     }
 
     // MARK: For a start

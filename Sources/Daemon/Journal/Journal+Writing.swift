@@ -24,19 +24,10 @@ extension Journal {
         var records: [LogRecord] = []
         var accepted = 0
         var lastAccepted: Int64 = 0
-        /// The last decisions of this turn, `nil` for events that were accepted in it.
-        var decisions: [EventID: StoredDecision?] = [:]
-        /// The claimants and programs that were named since the last decision of an event.
-        var names: [EventID: [(claimant: String, program: String)]] = [:]
 
         init(_ records: [Record]) {
             all = records
             self.records.reserveCapacity(records.count)
-        }
-
-        /// Whether an event was marked as read in this turn.
-        func marksRead(_ id: EventID) -> Bool {
-            records.contains { if case .read(id, by: _, at: _, from: _) = $0.record { true } else { false } }
         }
 
         /// Earlier events of this turn in whose place an event comes.
@@ -47,12 +38,6 @@ extension Journal {
                 else { return nil }
                 return earlier.id
             }
-        }
-
-        mutating func decide(_ id: EventID, _ decision: StoredDecision, number: Int64?) {
-            add(.decided(id, decision), number: number)
-            if all.count > 1 { decisions[id] = decision }
-            names[id] = nil
         }
 
         mutating func add(_ record: Record, number: Int64? = nil) {
@@ -105,35 +90,31 @@ extension Journal {
             if isLate { turn.add(.late(event.id), number: number) }
             turn.accepted += 1
             turn.lastAccepted = max(turn.lastAccepted, Self.number(event.id))
-            if turn.all.count > 1 { turn.decisions[event.id] = .some(nil) }
             if event.collapse != nil { try markReplaced(by: event, in: &turn) }
         case .decided(let id, let decided):
+            // Most outcomes need nothing of what came before.
+            let isAlone = !decided.isRead && !decided.followsShown && decided.markedRead == nil
+            let state = isAlone ? nil : try state(of: id, in: turn)
             // Mostly a read mark comes after the outcome.
-            let isOutcome = decided.isRead ? try isUndecided(id, in: turn) : true
-            let number = isOutcome ? numbers.next() : nil
+            let isOutcome = !decided.isRead || state.map { $0.event.decision == nil } ?? false
             var decision = decided
             // A later decision keeps the window that the first one stored. The clocks may have changed since.
-            if decided.followsShown, let shown = try self.decision(of: id, in: turn) {
-                decision = decided.following(shown)
-            }
+            if decided.followsShown, let shown = state?.event.decision { decision = decided.following(shown) }
             // An event that was marked as read while it was undecided is read when it becomes muted or expired.
-            if let marked = decision.markedRead, try isMarkedRead(id, in: turn) { decision = marked }
-            turn.decide(id, decision, number: number)
+            if state?.isMarkedRead ?? false, let marked = decision.markedRead { decision = marked }
+            turn.add(.decided(id, decision), number: isOutcome ? numbers.next() : nil)
             if isOutcome, decided.isRead { turn.add(.read(id, by: "", at: decided.resolved), number: numbers.next()) }
         case .read(let id, _, _, let place):
             // A muted or expired event that nobody has seen is not unread any more.
-            if var marked = try decision(of: id, in: turn)?.markedRead {
+            if var marked = try state(of: id, in: turn)?.event.decision?.markedRead {
                 marked.place = place
-                turn.decide(id, marked, number: nil)
+                turn.add(.decided(id, marked))
             }
             turn.add(record, number: numbers.next())
         case .removed, .start: turn.add(record, number: numbers.next())
         case .awaited:
             // A reader compares numbers to find out that the file is an older copy, which may lack only this claim.
             turn.add(record, number: numbers.nextHole())
-        case .named(let claimant, let program, let id):
-            turn.add(record)
-            turn.names[id, default: []].append((claimant, program))
         case .bannerUp:
             turn.add(record)
             // Some servers never report that a banner is gone.
@@ -152,27 +133,19 @@ extension Journal {
             let isReplaced = turn.all.contains {
                 if case .decided(id, let decision) = $0 { decision.outcome == .replaced } else { false }
             }
-            guard try decision(of: id, in: turn)?.markedRead != nil, !isReplaced else { continue }
+            guard try state(of: id, in: turn)?.event.decision?.markedRead != nil, !isReplaced else { continue }
             try resolve(.read(id, by: event.sender, at: event.accepted), in: &turn)
         }
     }
 
-    /// The last decision of an event of the journal or of the turn.
-    private func decision(of id: EventID, in turn: Turn) throws(JournalError) -> StoredDecision? {
-        var decision = if let last = turn.decisions[id] { last } else { try event(id)?.decision }
-        for name in turn.names[id] ?? [] where name.claimant == decision?.claimant { decision?.program = name.program }
-        return decision
-    }
-
-    /// Whether an event of the journal or of the turn has no outcome.
-    private func isUndecided(_ id: EventID, in turn: Turn) throws(JournalError) -> Bool {
-        if turn.decisions[id] == nil, try event(id) == nil { return false }
-        return try decision(of: id, in: turn) == nil
-    }
-
-    private func isMarkedRead(_ id: EventID, in turn: Turn) throws(JournalError) -> Bool {
-        if turn.marksRead(id) { return true }
-        return try isMarkedRead(id)
+    /// An event as it is after the records of the turn so far; `nil` if there is none.
+    private func state(of id: EventID, in turn: Turn) throws(JournalError) -> EventState? {
+        var state = try state(of: id)
+        for entry in turn.records {
+            if case .accepted(let event) = entry.record, event.id == id { state = EventState(event: event) }
+            if entry.record.subject == id { state?.apply(entry) }
+        }
+        return state
     }
 
     /// The greatest number of claim steps of an event; later steps are dropped. The deciding claim is part of the

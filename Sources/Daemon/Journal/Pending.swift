@@ -16,21 +16,14 @@ struct Pending {
 
     /// An event that was accepted in one of the frames, as it is after all of them.
     final class AcceptedEvent {
-        fileprivate(set) var event: StoredEvent
-        /// The number of the change that accepted it.
-        fileprivate let number: Int64?
-        /// The number of the change that gave it its outcome.
-        fileprivate(set) var decided: Int64?
-        /// Whether it has a read mark of its own.
-        fileprivate(set) var isMarkedRead = false
+        fileprivate(set) var state: EventState
         /// The last frame that changes it.
         fileprivate var last: UInt64
         /// The index has its outcome as it was after this frame; `nil`: the index does not have the event.
         var indexedThrough: UInt64?
 
-        fileprivate init(_ event: StoredEvent, number: Int64?, in sequence: UInt64) {
-            self.event = event
-            self.number = number
+        fileprivate init(_ state: EventState, in sequence: UInt64) {
+            self.state = state
             last = sequence
         }
     }
@@ -60,7 +53,7 @@ struct Pending {
 
     /// Whether an event gets an outcome by a frame that waits.
     func decides(_ id: EventID) -> Bool {
-        if let event = accepted[id] { return event.event.decision != nil }
+        if let event = accepted[id] { return event.state.event.decision != nil }
         return changed[id]?.isDecided ?? false
     }
 
@@ -89,10 +82,12 @@ struct Pending {
             switch entry.record {
             case .accepted(let event):
                 guard let accepted = accepted[event.id] else { return nil }
-                if accepted.number == found { changes.append(StoredChange(found, .event(accepted.event))) }
+                let state = accepted.state
+                if state.number == found { changes.append(StoredChange(found, .event(state.event))) }
             case .decided(let id, _):
                 guard let accepted = accepted[id] else { return nil }
-                if accepted.decided == found { changes.append(StoredChange(found, .outcome(accepted.event))) }
+                let state = accepted.state
+                if state.decided == found { changes.append(StoredChange(found, .outcome(state.event))) }
             default: return nil
             }
             if found == number + 1 { return changes.reversed() }
@@ -110,32 +105,20 @@ struct Pending {
     private mutating func apply(_ entry: LogRecord, of sequence: UInt64) {
         switch entry.record {
         case .accepted(let event):
-            accepted[event.id] = AcceptedEvent(event, number: entry.number, in: sequence)
+            accepted[event.id] = AcceptedEvent(
+                EventState(event: event, number: entry.number, isValue: event.retained), in: sequence)
             // The first one has the name.
             if event.origin.isGlobalID, names[event.origin] == nil { names[event.origin] = event.id }
-        case .decided(let id, let decision):
-            guard let event = markChanged(id, in: sequence) else {
-                changed[id]?.isDecided = true
-                return
+        case let record:
+            guard let id = record.subject else { return }
+            if let event = accepted[id] {
+                event.state.apply(entry)
+                event.last = sequence
+            } else {
+                let isOutcome = if case .decided = record { true } else { false }
+                changed[id] = (sequence, isOutcome || changed[id]?.isDecided ?? false)
             }
-            event.event.decision = decision
-            event.decided = entry.number ?? event.decided
-        case .named(let claimant, let program, let id):
-            guard let event = markChanged(id, in: sequence), event.event.decision?.claimant == claimant else { return }
-            event.event.decision?.program = program
-        case .read(let id, by: _, at: _, from: _): markChanged(id, in: sequence)?.isMarkedRead = true
-        case .claimed(let id, _): _ = markChanged(id, in: sequence)
-        default: break
         }
-    }
-
-    private mutating func markChanged(_ id: EventID, in sequence: UInt64) -> AcceptedEvent? {
-        guard let event = accepted[id] else {
-            changed[id] = (sequence, changed[id]?.isDecided ?? false)
-            return nil
-        }
-        event.last = sequence
-        return event
     }
 
     /// Forgets frames that the index has now.
@@ -150,19 +133,13 @@ struct Pending {
     }
 
     private mutating func remove(_ entry: LogRecord, through last: UInt64) {
-        switch entry.record {
-        case .accepted(let event):
+        var id = entry.record.subject
+        if case .accepted(let event) = entry.record {
+            id = event.id
             if names[event.origin] == event.id { names[event.origin] = nil }
-            removeEvent(event.id, through: last)
-        case .decided(let id, _), .named(_, _, let id), .read(let id, by: _, at: _, from: _),
-            .claimed(let id, _):
-            removeEvent(id, through: last)
-            if let change = changed[id], change.last <= last { changed[id] = nil }
-        default: break
         }
-    }
-
-    private mutating func removeEvent(_ id: EventID, through last: UInt64) {
+        guard let id else { return }
         if let event = accepted[id], event.last <= last { accepted[id] = nil }
+        if let change = changed[id], change.last <= last { changed[id] = nil }
     }
 }

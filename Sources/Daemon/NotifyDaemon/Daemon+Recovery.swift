@@ -179,7 +179,7 @@ extension Daemon: EventReader {
             return try bannerStillUp(stored.id, decision)
         case .muted where !decision.isRead, .expired where !decision.isRead: return .unseen(decision.outcome)
         case .silent where storage.isWritable:
-            let isRead = try storage.read { try $0.isMarkedRead(stored.id) }
+            let isRead = try storage.read { try $0.state(of: stored.id)?.isMarkedRead ?? false }
             return isRead ? .decided(.silent, isRead: decision.isRead) : .unseen(.silent)
         case .claimed, .retracted, .dismissed, .silent, .muted, .expired, .withdrawn, .replaced:
             return .decided(decision.outcome, isRead: decision.isRead)

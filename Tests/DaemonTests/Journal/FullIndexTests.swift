@@ -77,7 +77,7 @@ struct FullIndexTests {
         try journal.probe()
         #expect(journal.acceptsEvents && journal.count == Int(last))
         #expect(try journal.undecidedIDs().isEmpty)
-        #expect(try journal.claims(on: EventID(last)) == [claim])
+        #expect(try journal.state(of: EventID(last))?.claims == [claim])
     }
 
     /// The text of what waits for the index would come back with it.

@@ -155,7 +155,7 @@ struct JournalTests {
         let journal = try Journal(directory: folder)
         let claim = ClaimRecord(claimant: ":1.2", latency: .milliseconds(1), form: .provisional, verdict: .recorded)
         try journal.commit([.accepted(try sample(1))] + Array(repeating: .claimed(EventID(1), claim), count: 40))
-        #expect(try journal.claims(on: EventID(1)) == Array(repeating: claim, count: 32))
+        #expect(try journal.state(of: EventID(1))?.claims == Array(repeating: claim, count: 32))
     }
 
     @Test(.folder) func everyFlippedByteOfARowIsNoticedAndOtherRowsStay() throws {

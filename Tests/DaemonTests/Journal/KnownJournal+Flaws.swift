@@ -56,7 +56,7 @@ extension KnownJournal {
         var flaws: [String] = []
         var missing = 0
         for id in events.keys {
-            let found = try journal.claims(on: id)
+            let found = try journal.state(of: id)?.claims ?? []
             let wanted = claims[id].map { [$0] } ?? []
             missing += wanted.count - found.count
             if !found.isEmpty, found != wanted { flaws.append("claims on \(id)") }

@@ -85,8 +85,8 @@ struct OpeningTests {
         #expect(try journal.reopen())
         #expect(journal.count == (isBack ? 2 : 1))
         #expect(try journal.undecidedIDs() == (isBack ? [1, 2] : [2]).map { EventID($0) })
-        #expect(try journal.claims(on: EventID(1)) == (isBack ? [claim] : []))
-        #expect(try journal.claims(on: EventID(2)) == [claim])
+        #expect(try journal.state(of: EventID(1))?.claims == (isBack ? [claim] : nil))
+        #expect(try journal.state(of: EventID(2))?.claims == [claim])
     }
 
     @Test(.folder) func aDirectoryThatWasMovedAwayIsCompleteWhereItIs() throws {

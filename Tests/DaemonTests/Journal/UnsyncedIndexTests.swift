@@ -76,7 +76,7 @@ struct UnsyncedIndexTests {
                 #expect(journal.isOpen && !journal.acceptsEvents && journal.needsReopening)
                 #expect(try journal.event(EventID(3))?.decision == shown)
                 try journal.commit([.read(EventID(3), by: ":1.1", at: 1)])
-                #expect(try journal.isMarkedRead(EventID(3)))
+                #expect(try journal.state(of: EventID(3))?.isMarkedRead == true)
                 _ = try journal.reopen()
             }
             disk.fault = { _ in nil }

@@ -168,8 +168,8 @@ final class SimulatedDisk {
     }
 
     func claims(on id: EventID) -> [ClaimRecord] {
-        if let journal = writtenJournal { return files.observe { try? journal.claims(on: id) } ?? [] }
-        return readCopy { journal throws(JournalError) in try journal.claims(on: id) } ?? []
+        if let journal = writtenJournal { return files.observe { try? journal.state(of: id)?.claims } ?? [] }
+        return readCopy { journal throws(JournalError) in try journal.state(of: id)?.claims ?? [] } ?? []
     }
 
     /// The daemon's journal, where that tells what is on the disk.

@@ -80,6 +80,21 @@ public struct EventState: Sendable, Equatable {
     public var isMarkedRead = false
     /// Whether it is the current value of its topic.
     public var isValue = false
+
+    /// Takes in what a record says of the event: the only place that knows it.
+    package mutating func apply(_ entry: LogRecord) {
+        switch entry.record {
+        case .decided(_, let decision):
+            event.decision = decision
+            decided = entry.number ?? decided
+        case .claimed(_, let claim): if claims.count < Journal.claimsOfOneEvent { claims.append(claim) }
+        case .named(let claimant, let program, _):
+            if event.decision?.claimant == claimant { event.decision?.program = program }
+            for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
+        case .read: isMarkedRead = true
+        default: break
+        }
+    }
 }
 
 /// A record with its number.
@@ -95,6 +110,14 @@ package struct LogRecord: Sendable, Equatable {
 }
 
 extension Record {
+    /// The accepted event that it says something of; `nil` for other records. `EventState.apply` has what it says.
+    package var subject: EventID? {
+        switch self {
+        case .decided(let id, _), .claimed(let id, _), .named(_, _, let id), .read(let id, by: _, at: _, from: _): id
+        default: nil
+        }
+    }
+
     /// The version of the coding, in front of each record. Every change of the coding needs a new one, and one in
     /// `IndexSchema`.
     static var version: UInt8 { 2 }

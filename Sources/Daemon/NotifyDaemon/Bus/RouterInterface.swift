@@ -267,18 +267,17 @@ extension RouterInterface {
 
     private func explain(_ id: EventID, to call: borrowing BusMessage) throws(Refusal) {
         daemon.endTurn()
-        let found = try daemon.storage.read { journal in
-            (event: try journal.event(id), claims: try journal.claims(on: id))
-        }
-        guard let stored = found.event else { throw .noEvent(id) }
-        let (event, claims) = daemon.storage.current(stored, found.claims)
+        let stored = try daemon.storage.read { try $0.state(of: id) }
+        guard let stored else { throw .noEvent(id) }
+        let state = daemon.storage.current(stored)
+        let event = state.event
         let reply = bus.methodReturn(to: call)
         let route = daemon.configuration.routes.route(named: event.route, for: event.topic)
         Explanation(
-            event: event, claims: claims, state: daemon.state(of: event), snoozeEnd: daemon.snoozeEnd(of: id),
+            event: event, claims: state.claims, state: daemon.state(of: event), snoozeEnd: daemon.snoozeEnd(of: id),
             waitsForScreens: route.wait == .screens
         ).append(to: reply)
-        send(reply, bytes: event.memoryCost + claims.count * 96)
+        send(reply, bytes: event.memoryCost + state.claims.count * 96)
     }
 
     /// Sends a reply that may be long.

@@ -66,8 +66,8 @@ final class Rescue: Job {
         guard let decision = stored.decision, decision.outcome == .claimed, decision.form == .screen,
             daemon.event(stored).route.rescues
         else { return false }
-        let claims = try daemon.storage.read { try $0.claims(on: stored.id) }
-        return claims.allSatisfy { $0.form == .screen }
+        let state = try daemon.storage.read { try $0.state(of: stored.id) }
+        return state?.claims.allSatisfy { $0.form == .screen } ?? true
     }
 
     private func publish(_ publication: Publication, in daemon: Daemon) throws(Refusal) {

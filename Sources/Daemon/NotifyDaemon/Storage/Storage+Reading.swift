@@ -49,20 +49,16 @@ extension Storage {
         return undecided.contains { $0.id <= last && backlog.decision(of: $0.id) != nil }
     }
 
-    /// An event and the claims that are stored beside it, with what is not on disk yet, as it will be written.
-    func current(
-        _ event: StoredEvent, _ claims: [ClaimRecord]
-    ) -> (event: StoredEvent, claims: [ClaimRecord]) {
-        var event = current(event)
-        var claims = claims
-        for entry in backlog.entries {
-            if case .claimed(event.id, let claim) = entry, claims.count < Journal.claimsOfOneEvent {
-                claims.append(claim)
+    /// The same with everything else that is known about it, as it will be written.
+    func current(_ state: EventState) -> EventState {
+        var state = state
+        state.event = current(state.event)
+        for record in backlog.entries where record.subject == state.event.id {
+            switch record {
+            case .claimed, .named: state.apply(LogRecord(record))
+            default: break
             }
-            guard case .named(let claimant, let program, event.id) = entry else { continue }
-            if event.decision?.claimant == claimant { event.decision?.program = program }
-            for index in claims.indices where claims[index].claimant == claimant { claims[index].program = program }
         }
-        return (event, claims)
+        return state
     }
 }

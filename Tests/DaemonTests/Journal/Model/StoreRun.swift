@@ -58,8 +58,7 @@ final class StoreRun {
             guard !script.ids.isEmpty else { break }
             let id = script.ids[max(0, script.ids.count - 1 - script.below(20))]
             switch script.below(12) {
-            case 0: try check.checkClaims(id)
-            case 1..<3: try check.checkName(id)
+            case 0..<3: try check.checkName(id)
             case 3:
                 try check.checkChanges(after: position)
                 position = journal.newestChange
