@@ -177,9 +177,10 @@ public final class Journal {
     /// Opens the journal in a directory, for reading only if it cannot be written, and not at all if it cannot be read
     /// either; `failure` says why, and `reopen` tries again.
     package convenience init(
-        in directory: String, limits: Limits, realtime: @escaping () -> Int64, _ disk: any LogDisk
+        in directory: String, limits: Limits, realtime: @escaping () -> Int64 = Journal.now,
+        logDisk: (any LogDisk)? = nil
     ) {
-        self.init(directory, limits, checkedWhenOpened: 8 << 20, realtime, disk)
+        self.init(directory, limits, checkedWhenOpened: 8 << 20, realtime, logDisk ?? DirectoryDisk(directory))
         do throws(JournalError) { try open() } catch {
             failure = error
             closeIndex()

@@ -1,10 +1,19 @@
 import Glibc
 import UserFiles
 
+extension JournalError {
+    /// Describes it and, where known, its cause.
+    ///
+    /// - Parameter directory: that of the journal.
+    public func explanation(in directory: String) -> String {
+        self == .readOnly ? WriteObstacle.description(of: directory) ?? description : description
+    }
+}
+
 /// Why the state directory cannot be written, and what would be right, as text.
-public enum WriteObstacle {
+enum WriteObstacle {
     /// - Returns: `nil` if no obstacle is found.
-    public static func description(of directory: String) -> String? {
+    static func description(of directory: String) -> String? {
         var status = stat()
         guard stat(directory, &status) == 0 else {
             if let link = FileKind.obstacle(at: directory) { return "\(directory) is \(link); move it away" }

@@ -55,7 +55,7 @@ final class Daemon {
             host.endTurnWhenIdle()
         }
         if !storage.degradation.isEmpty { host.endTurnWhenIdle() }
-        host.watchNames(in: storage.disk.name)
+        host.watchNames(in: storage.journal.directory)
         // Restored events may be muted by a schedule.
         updateSchedules()
         router.device = storage.seed.map(host.device) ?? ""

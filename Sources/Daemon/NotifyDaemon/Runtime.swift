@@ -1,4 +1,5 @@
 import Glibc
+import Journal
 import Logging
 import NotifyText
 import Routing
@@ -38,7 +39,7 @@ final class Runtime {
         let state = options.state.map { BaseDirectories.absolute(path: $0) } ?? BaseDirectories().state
         daemon = Daemon(
             configuration: configuration, limits: limits,
-            storage: Storage(disk: StateDirectory(state, limits: limits), logger: self.logger), link: link, host: host,
+            storage: Storage(Journal(in: state, limits: limits), logger: self.logger), link: link, host: host,
             logger: self.logger)
         interface = RouterInterface(daemon: daemon, host: host)
         host.reports.receive = { [self] in receive($0) }

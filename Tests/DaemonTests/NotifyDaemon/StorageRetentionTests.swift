@@ -36,7 +36,7 @@ struct StorageRetentionTests {
     @Test func sixHundredEventsAndAMonthAheadForAMomentDeleteNothing() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let storage = Storage(disk: StateDirectory(folder, limits: Limits()), logger: logger)
+        let storage = Storage(Journal(in: folder, limits: Limits()), logger: logger)
         try publish(1...600, to: storage, at: clock(Self.day))
         try publish(601...1_200, to: storage, at: clock(Self.day + 1_000_000, walled: 31 * Self.day))
         try publish(1_201...1_800, to: storage, at: clock(Self.day + 2_000_000))
@@ -55,7 +55,7 @@ struct StorageRetentionTests {
     @Test func aShorterHistoryAppliesAtOnceAndALongerOneFromThenOn() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString).path
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let storage = Storage(disk: StateDirectory(folder, limits: Limits()), logger: logger)
+        let storage = Storage(Journal(in: folder, limits: Limits()), logger: logger)
         try publish(1...1_300, to: storage, at: clock(Self.day))
         #expect(storage.storedEvents == 1_300)
         storage.retention = Retention(events: 1_000)

@@ -100,12 +100,10 @@ final class SimulatedDisk {
 
     deinit { MadeUpFiles.put(nil, inPlaceOf: folder.path) }
 
-    func directory(_ limits: Limits) -> StateDirectory {
+    /// The journal of the next run of the daemon.
+    func openJournal(_ limits: Limits) -> Journal {
         self.limits = limits
-        var directory = StateDirectory(folder.path, limits: limits)
-        directory.logDisk = { [files] _ in files }
-        directory.realtime = { [weak self] in self?.wall() ?? 0 }
-        return directory
+        return Journal(in: folder.path, limits: limits, realtime: { [weak self] in self?.wall() ?? 0 }, logDisk: files)
     }
 
     // MARK: Its life
@@ -199,7 +197,7 @@ final class SimulatedDisk {
     func keep(_ records: [Record]) {
         do throws(JournalError) {
             if let journal = journal() { return try journal.commit(records) }
-            let journal = directory(limits).openJournal()
+            let journal = openJournal(limits)
             try journal.commit(records)
             journal.close()
         } catch {

@@ -195,7 +195,7 @@ final class Simulation {
         let logger = Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }
         let daemon = Daemon(
             configuration: Self.configurations[configuration], limits: limits, recoveryPortion: recoveryPortion,
-            storage: Storage(disk: disk.directory(limits), logger: logger, portion: journalPortion), link: self,
+            storage: Storage(disk.openJournal(limits), logger: logger, portion: journalPortion), link: self,
             host: self,
             logger: logger)
         self.daemon = daemon

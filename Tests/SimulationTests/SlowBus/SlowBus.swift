@@ -29,7 +29,7 @@ final class SlowBus {
         daemon = Daemon(
             configuration: configuration, limits: limits,
             recoveryPortion: isRestoring ? 1 : Recovery.usualPortion,
-            storage: Storage(disk: machine.disk.directory(limits), logger: logger), link: machine, host: machine,
+            storage: Storage(machine.disk.openJournal(limits), logger: logger), link: machine, host: machine,
             logger: logger)
         machine.disk.journal = { [weak daemon] in daemon?.storage.journal }
         machine.holdsCapabilities = isRestoring

@@ -33,7 +33,6 @@ final class ForgetQueue: Job {
     /// The jobs of the current batch whose events are deleted.
     private var deleted: [ForgetJob] = []
     private var calls = CallCounter()
-    /// When a full disk was last tried again for one of them.
     /// The deletion that is tried, or that has failed.
     private var unconfirmedDeletion: (topic: TopicPrefix, last: EventID)?
 

@@ -36,7 +36,7 @@ final class JournalRetry: Job {
         // A journal that takes no new events is one with the entries of this run.
         guard storage.isWritable, !wasWritable || storage.degradation.isEmpty else { return }
         daemon.jobs.endPauses()
-        host.watchNames(in: storage.disk.name)
+        host.watchNames(in: storage.journal.directory)
         daemon.jobs.forgets.confirmDeletion(in: daemon)
         if daemon.isRestored, let values = try? daemon.restoredValues() {
             for removal in daemon.router.rememberedRemovals { storage.append(.tombstone(removal)) }

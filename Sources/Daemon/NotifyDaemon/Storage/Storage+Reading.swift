@@ -16,7 +16,7 @@ extension Storage {
     }
 
     /// Why nothing can be read.
-    var unreadable: Refusal { .storageUnavailable("the journal in \(disk.name) cannot be read: \(reason)") }
+    var unreadable: Refusal { .storageUnavailable("the journal in \(journal.directory) cannot be read: \(reason)") }
 
     /// - Throws: `Refusal.storageUnavailable`.
     func read<Result>(_ body: (Journal) throws -> Result) throws(Refusal) -> Result {
@@ -26,7 +26,7 @@ extension Storage {
             return try body(journal)
         } catch {
             if let error = error as? JournalError, error == .damaged { report(error) }
-            throw .storageUnavailable("the journal in \(disk.name) cannot be read: \(error)")
+            throw .storageUnavailable("the journal in \(journal.directory) cannot be read: \(error)")
         }
     }
 

@@ -20,14 +20,14 @@ final class Storage {
     static let usualPortion = 1024
 
     /// Why the journal cannot be written, or its index does not take what the log has; empty while all is well.
-    var degradation: String { reason.isEmpty ? "" : "the journal in \(disk.name) cannot be written: \(reason)" }
+    var degradation: String { reason.isEmpty ? "" : "the journal in \(journal.directory) cannot be written: \(reason)" }
     /// What is wrong with the journal; empty while all is well.
-    private(set) var reason = ""
-    /// What to do about it.
-    private var remedy = ""
+    var reason: String { failure?.reason ?? "" }
+    /// The last failure, and its description at that time; `nil` while all is well.
+    private var failure: (error: JournalError, reason: String)?
     /// What is wrong, and what to do, for `Diagnose`; `nil`: nothing.
     var problem: (state: String, advice: String)? {
-        if !reason.isEmpty { return ("nothing is accepted, because \(degradation)", remedy) }
+        if let failure { return ("nothing is accepted, because \(degradation)", failure.error.advice) }
         guard journal.setAside?.reason == .missing else { return nil }
         return (
             "its index was missing at the start; a new one has what the log still had",
@@ -42,9 +42,8 @@ final class Storage {
         didSet { if retention != oldValue { sinceExpiry = Self.expiryInterval } }
     }
 
-    let disk: StateDirectory
-    private let logger: Logger
     let journal: Journal
+    private let logger: Logger
     private let portion: Int
     private var pending: [Record] = []
     /// About the bytes of these.
@@ -56,8 +55,6 @@ final class Storage {
     /// Retries after failures.
     private(set) var retries: UInt64 = 0
     private var sinceExpiry = expiryInterval
-    /// Whether the last failure was that the disk is full.
-    private var isDiskFull = false
     private var loggedAside: Journal.SetAside?
     /// Whether damaged parts of the journal were logged: once a run, since each read counts a damaged row again.
     private var isDamageLogged = false
@@ -68,14 +65,13 @@ final class Storage {
     /// Records of undecided events that were written again since the files were lost.
     private var rewritten = 0
 
-    /// Opens the journal. If that fails, the daemon runs degraded.
+    /// If the journal cannot be written, the daemon runs degraded.
     ///
     /// - Parameter portion: records of one transaction.
-    init(disk: StateDirectory, logger: Logger, portion: Int = usualPortion) {
-        self.disk = disk
+    init(_ journal: Journal, logger: Logger, portion: Int = usualPortion) {
+        self.journal = journal
         self.portion = portion
         self.logger = logger
-        journal = disk.openJournal()
         do throws(JournalError) {
             if let error = journal.failure { throw error }
             logSetAside()
@@ -227,7 +223,7 @@ final class Storage {
             if journal.needsReopening, try journal.reopen() { isReconcileDue = true }
             logSetAside()
             // Old events are deleted first, to make room.
-            if isDiskFull { _ = try? expireStep(at: clock) }
+            if failure?.error == .diskFull { _ = try? expireStep(at: clock) }
             try journal.probe()
             if isReconcileDue {
                 try reconcile(kept(), as: event, areAll: areAll, at: clock)
@@ -236,9 +232,8 @@ final class Storage {
             logLoss()
             try commitBacklog()
             if let error = journal.indexFailure { throw error }
-            guard !reason.isEmpty else { return }
-            reason = ""
-            isDiskFull = false
+            guard failure != nil else { return }
+            failure = nil
             logger.record(.journalRecovered)
             onDegradation()
         } catch {
@@ -330,17 +325,17 @@ final class Storage {
 
     /// Logs that the files were deleted, moved or replaced.
     private func logLoss() {
-        if isLost { logger.record(.journalLost, ["directory": "\(disk.name)", "kept": "\(rewritten)"]) }
+        if isLost { logger.record(.journalLost, ["directory": "\(journal.directory)", "kept": "\(rewritten)"]) }
         isLost = false
         rewritten = 0
     }
 
     func report(_ error: JournalError) {
-        isDiskFull = error == .diskFull
-        let reason = disk.explanation(of: error)
-        guard reason != self.reason else { return }
-        (self.reason, remedy) = (reason, error.advice)
-        logger.record(.journalFailed, ["directory": "\(disk.name)", "error": "\(reason)"])
+        let reason = error.explanation(in: journal.directory)
+        let isNews = reason != self.reason
+        failure = (error, reason)
+        guard isNews else { return }
+        logger.record(.journalFailed, ["directory": "\(journal.directory)", "error": "\(reason)"])
         onDegradation()
     }
 
@@ -350,7 +345,7 @@ final class Storage {
     func work() -> Duration? {
         if damagedRows > 0, !isDamageLogged {
             isDamageLogged = true
-            logger.record(.journalEntriesDamaged, ["directory": "\(disk.name)"])
+            logger.record(.journalEntriesDamaged, ["directory": "\(journal.directory)"])
         }
         do throws(JournalError) { return try journal.work() } catch {
             report(error)
@@ -412,7 +407,7 @@ final class Storage {
             report(error)
             guard error == .diskFull else { throw .storageUnavailable(degradation) }
             throw .storageUnavailable(
-                "the disk is full, and a deletion needs room before it makes some: free 1 MiB for \(disk.name)")
+                "the disk is full, and a deletion needs room before it makes some: free 1 MiB for \(journal.directory)")
         }
     }
 
