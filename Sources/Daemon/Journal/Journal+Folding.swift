@@ -163,7 +163,7 @@ extension Journal {
         do {
             try queue.writeWithoutTransaction { db in
                 // Those that were scrubbed may have got copies of deleted rows again.
-                if self.scrubbedPages > 1 { self.rewrittenPages.formUnion(try PageScrubber.pagesInLog(db)) }
+                if self.nextPage > 1 { self.rewrittenPages.formUnion(try PageScrubber.pagesInLog(db)) }
                 let result = try db.checkpoint(kind)
                 guard result.checkpointedFrameCount == result.walFrameCount else { throw JournalError.inUse }
             }

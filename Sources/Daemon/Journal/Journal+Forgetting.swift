@@ -37,22 +37,16 @@ extension Journal {
             if found.ids.isEmpty { try fold(leavingRoom: false) }
             found.position = UnreadPosition(before: topic)
         }
-        guard let newest = found.ids.max() else { return ([], found.position) }
-        isScrubbed = false
-        scrubbedPages = 1
-        try delete { db in
-            try self.keepLastChange(db)
-            for id in found.ids {
-                try self.keepName(of: id, db)
-                try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?").execute(arguments: [id])
-            }
+        let ids = found.ids.map { EventID(UInt64(bitPattern: $0)) }
+        try delete(found.ids) { db in
+            for id in found.ids { try self.keepName(of: id, db) }
             // No id is given out twice, also if this was the last one.
-            try self.keepLastID(EventID(UInt64(bitPattern: newest)), db)
+            if let newest = ids.max() { try self.keepLastID(newest, db) }
         }
-        count -= found.ids.count
-        retention.isDirty = true
-        for id in found.ids { pending.eventDeleted(EventID(UInt64(bitPattern: id))) }
-        return (found.ids.map { EventID(UInt64(bitPattern: $0)) }, found.position)
+        for id in ids { pending.eventDeleted(id) }
+        // The next scrubbing begins with the first page.
+        if hasRemains { nextPage = 1 }
+        return (ids, found.position)
     }
 
     private func forgettable(
@@ -105,36 +99,37 @@ extension Journal {
     /// A transaction between two steps may give a page that is not scrubbed yet the number of one that is: SQLite
     /// numbers pages again when it divides the rows among them. So the pages that were written are scrubbed again.
     ///
-    /// - Returns: whether all pages have been scrubbed since events were deleted last.
+    /// - Returns: whether nothing is left of what was deleted before the first step.
     public func scrub() throws(JournalError) -> Bool {
-        guard !isScrubbed else { return true }
+        guard hasRemains || nextPage > 1 else { return true }
         precondition(canScrub, "a checkpoint would change the file that is being checked")
         dropUnwritten()
-        // The log has the deleted events too.
-        if scrubbedPages == 1 { try fold(leavingRoom: false) }
+        // The log has what was deleted too.
+        if nextPage == 1 { try fold(leavingRoom: false) }
         // From here on the file has all pages as they are, and the write-ahead log of SQLite has none.
         try checkpoint(.truncate)
-        if scrubbedPages == 1 { try log?.erase() }
+        if nextPage == 1 {
+            try log?.erase()
+            hasRemains = false
+        }
         guard let queue else { throw failure ?? .other("the journal is closed") }
         do {
             let next = try queue.writeWithoutTransaction { db in
                 let scrubber = try PageScrubber(db, areZerosDoubtful: self.areZerosDoubtful)
-                for page in self.rewrittenPages where page < self.scrubbedPages {
-                    _ = try scrubber.scrub(page, count: 1)
-                }
-                let next = try scrubber.scrub(self.scrubbedPages, count: Self.pagesAtOnce)
+                for page in self.rewrittenPages where page < self.nextPage { _ = try scrubber.scrub(page, count: 1) }
+                let next = try scrubber.scrub(self.nextPage, count: Self.pagesAtOnce)
                 if next == nil { try scrubber.sync() }
                 // The cache may hold these pages as they were.
                 sqlite3_db_release_memory(db.sqliteConnection)
                 return next
             }
             rewrittenPages = []
-            scrubbedPages = next ?? 1
-            isScrubbed = next == nil
+            nextPage = next ?? 1
         } catch {
+            hasRemains = true
             throw giveUp(error)
         }
-        guard isScrubbed else { return false }
+        guard nextPage == 1 else { return false }
         areZerosDoubtful = false
         try saveRetention()
         return true

@@ -82,8 +82,7 @@ extension Journal {
             }
             if isNew { isStartDue = true }
             self.opened = FileIdentity(path)
-            isScrubbed = false
-            (scrubbedPages, rewrittenPages) = (1, [])
+            (hasRemains, nextPage, rewrittenPages) = (true, 1, [])
             return isNew
         } catch {
             let reason = Self.reason(error, of: opened)

@@ -36,21 +36,31 @@ extension Journal {
         }
     }
 
-    /// Runs a transaction that deletes. On a full disk it gets the space of the spare segment, and leaves it free.
-    func delete<Result>(_ body: (Database) throws -> Result) throws(JournalError) -> Result {
+    /// Deletes events. On a full disk that gets the space of the spare segment, and leaves it free.
+    ///
+    /// - Parameter before: what is to be written with it.
+    func delete(_ ids: [Int64], _ before: (Database) throws -> Void) throws(JournalError) {
+        guard !ids.isEmpty else { return }
+        hasRemains = true
+        func transaction(_ db: Database) throws {
+            try keepLastChange(db)
+            try before(db)
+            let deletion = try db.cachedStatement(sql: "DELETE FROM event WHERE id = ?")
+            for id in ids { try deletion.execute(arguments: [id]) }
+        }
         var isTight = indexFailure == .diskFull || isSmallDisk
-        let result: Result
         do throws(JournalError) {
             if isTight { try checkpoint() }
-            result = try write(body)
+            try write(transaction)
         } catch .diskFull {
             isTight = true
             _ = log?.releaseSpare()
             try checkpoint()
-            result = try write(body)
+            try write(transaction)
         }
         if isTight { try checkpoint() }
-        return result
+        count -= ids.count
+        retention.isDirty = true
     }
 
     /// Deletes a few of the oldest decided events beyond the limits. A step takes a short time only.
@@ -76,7 +86,9 @@ extension Journal {
         }
         let limits = deletionLimits()
         let step = min(step, limits.events)
-        let deleted = try delete { db in
+        // Only what is in the file can be deleted.
+        dropUnwritten()
+        let found = try readIndex { db in
             var rows = try Row.fetchAll(db.cachedStatement(sql: Self.tooOldQuery), arguments: [newest, step])
             let excess = min(self.count - rows.count - count, step - rows.count)
             if excess > 0 {
@@ -91,20 +103,15 @@ extension Journal {
                 bytes += row[1] ?? 0
                 return bytes >= limits.bytes
             }
-            let ids = rows.prefix(end.map { $0 + 1 } ?? rows.count).map { $0[0] as Int64 }
-            if !ids.isEmpty { try self.keepLastChange(db) }
-            var last: Int64 = 0
-            for id in ids {
-                let number = try Int64.fetchOne(
-                    db.cachedStatement(sql: "DELETE FROM event WHERE id = ? RETURNING number"), arguments: [id])
-                last = max(last, number ?? 0)
-            }
-            if last >= self.numbers.oldest ?? 0 { try self.setOldestChange(last + 1, db) }
-            return (count: ids.count, isOver: isOver && ids.count == rows.count)
+            let chosen = rows.prefix(end.map { $0 + 1 } ?? rows.count)
+            let last = chosen.compactMap { $0[2] as Int64? }.max() ?? 0
+            return (ids: chosen.map { $0[0] as Int64 }, last: last, isOver: isOver && chosen.count == rows.count)
         }
-        self.count -= deleted.count
-        if deleted.count > 0 { (isScrubbed, scrubbedPages) = (false, 1) }
-        guard deleted.isOver else { return deleted }
+        try delete(found.ids) { db in
+            if found.last >= self.numbers.oldest ?? 0 { try self.setOldestChange(found.last + 1, db) }
+        }
+        let deleted = (count: found.ids.count, isOver: found.isOver)
+        guard found.isOver else { return deleted }
         retention.expired(keeping: max(span, self.limits.removalTime), newest: newestID)
         if isDue { try deleteOldNames() }
         try saveRetention()
@@ -123,7 +130,7 @@ extension Journal {
     ///
     /// - Parameter bound: one expression, because SQLite uses an index for one of two bounds only.
     private static func deletable(below bound: String) -> String {
-        "SELECT id, length(record) FROM event WHERE outcome <> 0 AND is_value = 0 AND id < \(bound)"
+        "SELECT id, length(record), number FROM event WHERE outcome <> 0 AND is_value = 0 AND id < \(bound)"
     }
 
     /// Deletes global ids of removals, and removals, that nothing is compared with any more.

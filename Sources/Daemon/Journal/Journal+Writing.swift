@@ -60,7 +60,13 @@ extension Journal {
             let now = realtime()
             lastWritten = now
             isLogSuspect = false
-            for entry in records { noteBanner(entry.record) }
+            for entry in records {
+                switch entry.record {
+                // The names of these claims are in what was written before.
+                case .awaitedGone, .allAwaitedGone: hasRemains = true
+                default: noteBanner(entry.record)
+                }
+            }
             pending.append(Pending.Frame(sequence: sequence, records: records, bytes: frame.bytes.count, written: now))
         } catch {
             failure = error

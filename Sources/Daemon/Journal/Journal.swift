@@ -114,11 +114,11 @@ public final class Journal {
     var forgetPass = 0
     /// Whether there are such events.
     var isForgetWaiting = false
-    /// Whether nothing was deleted since the pages were scrubbed last, in this process.
-    public internal(set) var isScrubbed = false
-    /// The pages before this one have been scrubbed since then; counted from 1.
-    var scrubbedPages = 1
-    /// Those of them that were written since.
+    /// Whether something was deleted since the last scrubbing began, or may have been by an earlier process.
+    var hasRemains = true
+    /// The scrubbing has reached this page; 1: none is under way.
+    var nextPage = 1
+    /// The pages before it that were written since.
     var rewrittenPages: Set<Int> = []
     /// Whether zeros in the file may not be on the disk, because a sync has failed.
     var areZerosDoubtful = false

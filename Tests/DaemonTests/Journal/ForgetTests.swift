@@ -185,6 +185,28 @@ struct ForgetTests {
             of: Dictionary(uniqueKeysWithValues: (1...15).map { ($0, ["title-\($0)-"]) }), in: folder)
     }
 
+    /// A claim that was dropped leaves no name behind, also where no event was deleted since the last call.
+    @Test(.folder, arguments: [true, false]) func theNameOfAClaimThatWasDroppedIsInNoFile(isFolded: Bool) throws {
+        let journal = try Journal(directory: folder)
+        try forget(.all, in: journal)
+        let end = StoredQuiet.End(moment: Expiry(wall: 9, uptime: 9, boot: "boot"), left: 9)
+        let origin = Origin(source: "test", eventID: "name-7-")
+        let claim = NamedClaim(name: .origin(origin), origin: origin, claimant: ":1.7")
+        try journal.commit([.awaited(StoredAwaited(claim, end: end))])
+        if isFolded { try journal.fold() }
+        func hasName() throws -> Bool {
+            try files(in: folder).contains { name in
+                try Data(contentsOf: URL(filePath: "\(folder)/\(name)")).range(of: Data("name-7-".utf8)) != nil
+            }
+        }
+        // Somebody waits for it.
+        try forget(.all, in: journal)
+        #expect(try hasName() && journal.awaited().count == 1)
+        try journal.commit([.allAwaitedGone])
+        try forget(.all, in: journal)
+        #expect(try !hasName())
+    }
+
     @Test(.folder) func aCheckOfTheFileComesInBetween() throws {
         let (journal, gone) = try journalWithRemains(in: folder)
         #expect(try !journal.scrub())
