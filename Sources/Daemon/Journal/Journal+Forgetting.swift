@@ -57,7 +57,7 @@ extension Journal {
             var ids: [Int64] = []
             var bytes = 0
             let end = try walk(
-                topic, after: position, limit: limit, Self.forgettableOfTopic, Self.nextForgettable, last, db
+                topic, after: position, limit: limit, Self.forgettingColumns, Self.topicIndex, last, db
             ) { row in
                 let id: Int64 = row[0]
                 // On a full disk the index does not get the outcome before there is room.
@@ -70,13 +70,7 @@ extension Journal {
         }
     }
 
-    static let forgettableOfTopic = """
-        SELECT id, outcome <> 0, is_value, length(record)
-        FROM event INDEXED BY event_topic WHERE topic = ?1 AND id > ?2 AND id <= ?3 ORDER BY id LIMIT ?4
-        """
-    static let nextForgettable = """
-        SELECT topic FROM event INDEXED BY event_topic WHERE topic > ? AND topic < ? ORDER BY topic LIMIT 1
-        """
+    static let forgettingColumns = "id, outcome <> 0, is_value, length(record)"
 
     /// A repeat of a forgotten event is recognised as one of a removal is.
     private func keepName(of id: Int64, _ db: Database) throws {

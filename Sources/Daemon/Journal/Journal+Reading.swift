@@ -121,7 +121,7 @@ extension Journal {
     // MARK: For a start
 
     /// The hint keeps SQLite from scanning the whole history in the order of the ids.
-    static let undecidedRows = "FROM event INDEXED BY event_undecided WHERE outcome = 0 ORDER BY id"
+    static let undecidedRows = "\(undecidedIndex) ORDER BY id"
 
     /// Undecided events at or below a topic, in the order of their ids.
     public func undecided(_ topic: TopicPrefix = .all) throws(JournalError) -> [StoredEvent] {

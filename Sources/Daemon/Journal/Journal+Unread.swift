@@ -39,55 +39,32 @@ extension Journal {
 
     /// The ids of some unread events: those of one index after the other, each by topics and ids.
     ///
-    /// - Parameter limit: the greatest number of ids.
+    /// - Parameter limit: the greatest number of ids and of topics that are looked at.
     /// - Returns: the ids, and the position to continue from; `nil` at the end.
     public func unreadIDs(
-        _ topic: TopicPrefix, after position: UnreadIDPosition, limit: Int
-    ) throws(JournalError) -> (ids: [EventID], position: UnreadIDPosition?) {
+        _ topic: TopicPrefix, after position: UnreadPosition, limit: Int
+    ) throws(JournalError) -> (ids: [EventID], position: UnreadPosition?) {
         try read { db in
-            let select = "SELECT topic, id \(Self.unreadIndexes[position.index])"
-            let last = position.position
-            let (start, end) = Self.topics(behind: last.topic, atOrBelow: topic)
-            let sameTopic = try Row.fetchCursor(
-                db.cachedStatement(sql: "\(select) AND topic = ? AND id > ? ORDER BY id LIMIT ?"),
-                arguments: [last.topic, Self.number(last.id), limit])
-            var found = try first(.max, of: sameTopic) { try ValueEntry($0) }
-            if found.count < limit {
-                let otherTopics = try Row.fetchCursor(
-                    db.cachedStatement(sql: "\(select) AND topic > ? AND topic < ? ORDER BY topic, id LIMIT ?"),
-                    arguments: [start, end, limit - found.count])
-                found += try first(.max, of: otherTopics) { try ValueEntry($0) }
+            var ids: [EventID] = []
+            var next = try walk(
+                topic, after: position, limit: limit, "id", Self.unreadIndexes[position.index], EventID(.max), db
+            ) { row in
+                ids.append(EventID(UInt64(bitPattern: row[0])))
+                return true
             }
-            let ids = found.map(\.id)
-            if found.count == limit, let last = found.last {
-                return (ids, UnreadIDPosition(UnreadPosition(last.topic, last.id), of: position.index))
+            if next == nil, position.index + 1 < Self.unreadIndexes.count {
+                next = UnreadPosition(before: topic)
+                next?.index = position.index + 1
             }
-            guard position.index + 1 < Self.unreadIndexes.count else { return (ids, nil) }
-            return (ids, UnreadIDPosition(UnreadPosition(before: topic), of: position.index + 1))
+            return (ids, next)
         }
     }
 
-    /// A position among the ids of the unread events.
-    public struct UnreadIDPosition: Sendable, Equatable {
-        fileprivate var position: UnreadPosition
-        fileprivate var index: Int
-
-        /// The position before everything at or below a topic.
-        public init(before topic: TopicPrefix) {
-            self.init(UnreadPosition(before: topic), of: 0)
-        }
-
-        fileprivate init(_ position: UnreadPosition, of index: Int) {
-            self.position = position
-            self.index = index
-        }
-    }
-
-    /// The conditions match the indexes literally: one for undecided events, one for decided ones.
-    private static let unreadIndexes = [
-        "FROM event INDEXED BY event_undecided WHERE outcome = 0",
-        "FROM event INDEXED BY event_unread WHERE outcome BETWEEN 1 AND 9",
-    ]
+    // The conditions match the indexes literally.
+    static let undecidedIndex = "FROM event INDEXED BY event_undecided WHERE outcome = 0"
+    static let decidedIndex = "FROM event INDEXED BY event_unread WHERE outcome BETWEEN 1 AND 9"
+    static let topicIndex = "FROM event INDEXED BY event_topic WHERE TRUE"
+    private static let unreadIndexes = [undecidedIndex, decidedIndex]
 
     private static func count(_ db: Database, _ condition: String, _ arguments: StatementArguments) throws -> Int {
         try unreadIndexes.reduce(0) { sum, index in
@@ -102,6 +79,8 @@ extension Journal {
         public var id: EventID
         /// What was waiting for the index when the walk began; see `Journal.forgetPass`.
         var pass: Int?
+        /// Which of the indexes of unread events `unreadIDs` walks through.
+        fileprivate var index = 0
 
         /// The position before everything at or below a topic.
         public init(before topic: TopicPrefix) {
@@ -124,8 +103,7 @@ extension Journal {
     ) throws(JournalError) -> (events: [StoredEvent], position: UnreadPosition?) {
         try read { db in
             var events: [StoredEvent] = []
-            let end = try walk(topic, after: position, limit: limit, Self.unseenOfTopic, Self.nextUnseen, last, db) {
-                row in
+            let end = try walk(topic, after: position, limit: limit, "*", Self.decidedIndex, last, db) { row in
                 do { events.append(try EventState(row).event) } catch { self.damagedRows += 1 }
                 return true
             }
@@ -137,19 +115,21 @@ extension Journal {
     ///
     /// - Parameters:
     ///   - limit: the greatest number of events and of topics.
-    ///   - ofTopic: selects events of a topic above an id and up to `last`; the first column is the id.
-    ///   - next: selects the next topic between two texts.
+    ///   - columns: what `body` needs of each; the first column is the id.
+    ///   - index: which events.
+    ///   - last: the last id.
     ///   - body: takes a row, and says whether to go on.
     /// - Returns: the position to continue from; `nil` at the end.
     func walk(
-        _ topic: TopicPrefix, after start: UnreadPosition, limit: Int, _ ofTopic: String, _ next: String,
+        _ topic: TopicPrefix, after start: UnreadPosition, limit: Int, _ columns: String, _ index: String,
         _ last: EventID, _ db: Database, _ body: (Row) throws -> Bool
     ) throws -> UnreadPosition? {
         var position = start
         var examined = 0
         while true {
             let rows = try rows(
-                db, ofTopic, [position.topic, Self.number(position.id), Self.bound(last), limit - examined])
+                db, Self.eventsOfTopic(columns, index),
+                [position.topic, Self.number(position.id), Self.bound(last), limit - examined])
             while let row = try rows.next() {
                 position.id = EventID(UInt64(bitPattern: row[0]))
                 examined += 1
@@ -157,22 +137,21 @@ extension Journal {
             }
             if examined >= limit { return position }
             let (start, end) = Self.topics(behind: position.topic, atOrBelow: topic)
-            let following = try String.fetchOne(db.cachedStatement(sql: next), arguments: [start, end])
+            let next = try db.cachedStatement(sql: Self.nextTopic(index))
+            let following = try String.fetchOne(next, arguments: [start, end])
             guard let following else { return nil }
             (position.topic, position.id) = (following, EventID(0))
             examined += 1
         }
     }
 
-    /// The condition matches the index literally.
-    static let unseenOfTopic = """
-        SELECT * FROM event INDEXED BY event_unread
-        WHERE outcome BETWEEN 1 AND 9 AND topic = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?
-        """
-    static let nextUnseen = """
-        SELECT topic FROM event INDEXED BY event_unread
-        WHERE outcome BETWEEN 1 AND 9 AND topic > ? AND topic < ? ORDER BY topic LIMIT 1
-        """
+    static func eventsOfTopic(_ columns: String, _ index: String) -> String {
+        "SELECT \(columns) \(index) AND topic = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?"
+    }
+
+    static func nextTopic(_ index: String) -> String {
+        "SELECT topic \(index) AND topic > ? AND topic < ? ORDER BY topic LIMIT 1"
+    }
 
     /// The two texts between which all topics lie that come after one topic and are below another.
     static func topics(behind topic: String, atOrBelow prefix: TopicPrefix) -> (start: String, end: String) {

@@ -159,10 +159,12 @@ struct IntegrityCheckTests {
         let journal = try Journal(directory: folder)
         let queries = [
             "SELECT id \(Journal.undecidedRows)", "SELECT id \(Journal.values)", Journal.tooOldQuery,
-            Journal.shownQuery, Journal.lastShownQuery, Journal.unseenOfTopic, Journal.nextUnseen,
-            Journal.forgettableOfTopic, Journal.nextForgettable, Journal.acceptedQuery, Journal.decidedQuery,
+            Journal.shownQuery, Journal.lastShownQuery, Journal.acceptedQuery, Journal.decidedQuery,
+            Journal.eventsOfTopic("*", Journal.decidedIndex),
+            Journal.eventsOfTopic(Journal.forgettingColumns, Journal.topicIndex),
         ]
-        for query in queries {
+        let indexes = [Journal.undecidedIndex, Journal.decidedIndex, Journal.topicIndex]
+        for query in queries + indexes.flatMap({ [Journal.eventsOfTopic("id", $0), Journal.nextTopic($0)] }) {
             let plan = try journal.read { db in
                 try Row.fetchAll(db, sql: "EXPLAIN QUERY PLAN " + query.replacing(/\?\d?/, with: "0"))
                     .map { $0["detail"] as String }

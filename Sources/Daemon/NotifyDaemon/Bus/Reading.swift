@@ -117,12 +117,12 @@ final class Inbox: Reading {
     private(set) var bytes = 0
     private let topic: TopicPrefix
     private var newest: NewestIDs
-    private var position: Journal.UnreadIDPosition?
+    private var position: Journal.UnreadPosition?
 
     init(of topic: TopicPrefix, before: EventID, limit: Int) {
         self.topic = topic
         newest = NewestIDs(before: before, limit: min(limit, Journal.pageLimit))
-        position = Journal.UnreadIDPosition(before: topic)
+        position = Journal.UnreadPosition(before: topic)
     }
 
     func begin(_ reply: borrowing BusMessage, in daemon: Daemon) {

@@ -160,7 +160,7 @@ struct StoreCheck {
 
     private func unreadIDs(_ topic: TopicPrefix) throws -> [EventID] {
         var ids: [EventID] = []
-        var position: Journal.UnreadIDPosition? = Journal.UnreadIDPosition(before: topic)
+        var position: Journal.UnreadPosition? = Journal.UnreadPosition(before: topic)
         while let start = position {
             let portion = try journal.unreadIDs(topic, after: start, limit: limit)
             ids += portion.ids
