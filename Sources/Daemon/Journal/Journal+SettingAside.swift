@@ -16,7 +16,7 @@ extension Journal {
     /// Moves index and log of a build with another coding.
     func setEarlierVersionAside() throws(JournalError) {
         setAside = SetAside(file: try move(path, to: "\(path).earlier"), reason: .earlier)
-        for slot in 0..<WriteAheadLog.largestNumberOfFiles {
+        for slot in 0..<WriteAheadLog.numberOfFiles {
             let segment = "\(directory)/\(WriteAheadLog.name(slot))"
             if access(segment, F_OK) == 0 { _ = try move(segment, to: "\(segment).earlier") }
         }

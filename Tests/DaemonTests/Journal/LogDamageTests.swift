@@ -51,8 +51,8 @@ private struct LogScript {
         let (later, laterReplay) = try WriteAheadLog(on: changed, segmentBytes: 4096).frames(after: applied)
         // What is torn is left alone.
         let isLeft = changed["log-1"] != nil
-        guard found == frames, isTorn == nil || replay.isTorn == isTorn && isLeft == isTorn, replay.damaged == damaged,
-            sequence == next.sequence, later == frames + [next], laterReplay.damaged == damaged, !laterReplay.isTorn
+        guard found == frames, isTorn == nil || isLeft == isTorn, replay.damaged == damaged, sequence == next.sequence,
+            later == frames + [next], laterReplay.damaged == damaged
         else {
             Issue.record("\(what()): \(found), \(replay), \(sequence), then \(later), \(laterReplay)")
             return
@@ -158,11 +158,10 @@ struct LogDamageTests {
                     // An index that has less reads no more.
                     for applied in [0, first] {
                         let (frames, replay) = try WriteAheadLog(on: copy, segmentBytes: 1024).frames(after: applied)
-                        #expect(frames == expected && !replay.isTorn)
-                        #expect(replay.damaged == 0)
+                        #expect(frames == expected && replay.damaged == 0)
                     }
                     let (frames, replay) = try WriteAheadLog(on: copy).frames(after: UInt64(new * 8))
-                    #expect(frames == (count == 0 ? [] : expected) && !replay.isTorn && replay.damaged == 0)
+                    #expect(frames == (count == 0 ? [] : expected) && replay.damaged == 0)
                 }
             }
         }
@@ -179,7 +178,7 @@ struct LogDamageTests {
         }
         #expect(disk.files.count == 3)
         let all = try WriteAheadLog(on: disk).frames(after: 14)
-        #expect(all.frames.map(\.sequence) == Array(15...34) && all.replay.damaged == 0 && !all.replay.isTorn)
+        #expect(all.frames.map(\.sequence) == Array(15...34) && all.replay.damaged == 0)
         for name in disk.files {
             let whole = try #require(disk[name])
             for bit in 0..<whole.count * 8 where bit % 3 == 0 {
@@ -187,7 +186,7 @@ struct LogDamageTests {
                 copy[name]?[bit / 8] ^= 1 << UInt8(bit % 8)
                 let (frames, replay) = try WriteAheadLog(on: copy).frames(after: 14)
                 let lost = all.frames.filter { !frames.contains($0) }
-                let isTold = replay.damaged == lost.count || lost.map(\.sequence) == [34] && replay.isTorn
+                let isTold = replay.damaged == lost.count || lost.map(\.sequence) == [34] && replay.damaged == 0
                 guard frames == all.frames.filter({ !lost.contains($0) }), lost.count <= 1, isTold else {
                     Issue.record("bit \(bit) of \(name): \(frames), \(replay)")
                     return
@@ -204,7 +203,7 @@ struct LogDamageTests {
         disk["log-0"] = file
         let (frames, replay) = try WriteAheadLog(on: disk).frames()
         #expect(frames == Array(script.expected[..<17]))
-        #expect(replay == WriteAheadLog.Replay(frames: 17, isTorn: true, damaged: 2, last: 17))
+        #expect(replay == WriteAheadLog.Replay(frames: 17, damaged: 2, last: 17))
     }
 
     /// A sender cannot put frames into a payload, even if the frame around them is damaged.
@@ -231,7 +230,7 @@ struct LogDamageTests {
                 copy["log-0"]?[offset] ^= 4
                 let (frames, replay) = try WriteAheadLog(on: copy).frames()
                 #expect(frames.map(\.payload) == (isLast ? [[1]] : [[1], [3]]))
-                #expect(replay.isTorn == isLast && replay.damaged == (isLast ? 0 : 1))
+                #expect(replay.damaged == (isLast ? 0 : 1))
             }
         }
         // In what is left of an earlier use, there may be no header in front of them.

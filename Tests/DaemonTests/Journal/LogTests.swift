@@ -220,21 +220,6 @@ struct LogTests {
         #expect(replay.damaged == 0 && replay.isBehind)
     }
 
-    /// What an earlier configuration used is read, and goes when it is released.
-    @Test func filesBeyondTheNumberOfSegmentsAreReadAndRemoved() throws {
-        let disk = MadeUpDisk()
-        let log = try WriteAheadLog.opened(on: disk, segmentBytes: 1024, segments: 5)
-        for _ in 0..<40 { _ = try log.append(logPayload(1, bytes: 96)) }
-        #expect(disk.files.count == 5)
-        let smaller = try WriteAheadLog(on: disk, segmentBytes: 512, segments: 2)
-        #expect(try smaller.frames().frames.count == 40)
-        smaller.release(through: 40)
-        #expect(disk.files == ["log-0", "log-1"])
-        for _ in 0..<40 { smaller.release(through: try smaller.append(logPayload(1, bytes: 96))) }
-        for name in disk.files { #expect(disk[name]?.count == 512) }
-        #expect(try WriteAheadLog(on: disk).frames(after: 79).frames.count == 1)
-    }
-
     @Test func nothingIsLeftInAnyFileOfWhatWasErased() throws {
         let disk = MadeUpDisk()
         var log = try WriteAheadLog.opened(on: disk, segmentBytes: 1024)

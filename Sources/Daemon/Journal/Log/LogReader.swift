@@ -16,8 +16,7 @@ struct LogReader {
         var last: LogFrame?
         /// Headers of the same segment behind the last intact frame.
         var brokenHeaders = 0
-        /// What stands in the place of the first frame, and of the one behind the last.
-        var head: LogFrame?
+        /// What stands in the place of the frame behind the last.
         var tail: LogFrame?
         /// The salt of the intact frame at the beginning: no payload stands there.
         var salt: UInt32?
@@ -95,7 +94,6 @@ struct LogReader {
             }
             _ = segment.add(frame, isIntact: isIntact)
         }
-        segment.head = reader.header(at: 0)
         segment.tail = segment.last.flatMap { reader.header(at: $0.end) }
         return segment
     }
@@ -147,43 +145,24 @@ struct LogReader {
                 try body(frame.sequence, reader.bytes[frame.payload])
             }
         }
-        let broken = brokenEnd(after: applied)
-        replay.isTorn = broken != nil
-        replay.damaged = Int(clamping: UInt64(replay.damaged) + UInt64((broken?.headers ?? 1) - 1))
+        // The last one was torn.
+        replay.damaged = Int(clamping: UInt64(replay.damaged) + UInt64(max(1, brokenEnd) - 1))
         replay.unreadable = segments.count { $0.isUnreadable }
         return replay
     }
 
-    /// What is behind the last frame of the log and is not intact.
+    /// The number of headers behind the last frame, in its segment, that belong to no intact frame; 0: there is nothing.
     ///
     /// A header that says what the next frame would say in one of its numbers was one: any bit of the others may be
     /// wrong.
-    ///
-    /// - Returns: the number of headers, at least 1, and whether they are in the segment of the last frame; `nil`:
-    ///   nothing.
-    func brokenEnd(after applied: UInt64) -> (headers: Int, isInNewest: Bool)? {
-        let newest = ordered.last
-        let sequence = (newest?.last.sequence ?? applied) &+ 1
-        func follows(_ header: LogFrame) -> Bool {
-            header.sequence == sequence
-                || newest.map { $0.last.checksum != 0 && $0.last.checksum == header.previous } ?? false
+    var brokenEnd: Int {
+        guard let newest = ordered.last else { return 0 }
+        let isTail = newest.segment.tail.map { tail in
+            tail.sequence == newest.last.sequence &+ 1
+                || newest.last.checksum != 0 && newest.last.checksum == tail.previous
+                || tail.salt == salt && tail.segment == newest.last.segment
         }
-        if let newest {
-            let isTail = newest.segment.tail.map { tail in
-                follows(tail) || tail.salt == salt && tail.segment == newest.last.segment
-            }
-            if newest.segment.brokenHeaders > 0 || isTail ?? false {
-                return (max(1, newest.segment.brokenHeaders), true)
-            }
-        }
-        let isHead = segments.contains { segment in
-            guard segment.salt == nil, segment.slot != newest?.segment.slot, let head = segment.head else {
-                return false
-            }
-            return follows(head)
-                || head.hasMagic && (newest.map { head.salt == salt && head.segment > $0.last.segment } ?? true)
-        }
-        return isHead ? (1, false) : nil
+        return max(newest.segment.brokenHeaders, isTail ?? false ? 1 : 0)
     }
 }
 
@@ -192,17 +171,14 @@ extension WriteAheadLog {
     package struct Replay: Equatable {
         /// The frames that were delivered.
         package var frames = 0
-        /// Whether there is something behind the last frame that is not intact: a frame that was being written when the
-        /// power went. Nothing was lost, unless that frame was damaged later; nobody can tell.
-        package var isTorn = false
         /// Whether nothing was applied, and frames before the first one were released.
         package var isBehind = false
-        /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged.
+        /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged. A
+        /// broken one behind that was being written when the power went. Nothing was lost, unless it was damaged later;
+        /// nobody can tell.
         package var damaged = 0
         /// Files of which parts could not be read.
         package var unreadable = 0
-        /// Files that could not be synced. They are read, and not written again.
-        package var unsynced = 0
         /// The sequence of the last frame that was delivered, or `applied`.
         package var last: UInt64
     }
@@ -214,7 +190,7 @@ extension WriteAheadLog {
     ) throws(JournalError) -> Replay {
         var files: [(slot: Int, file: any LogFile)] = []
         defer { for (_, file) in files { file.close() } }
-        for slot in 0..<largestNumberOfFiles {
+        for slot in 0..<numberOfFiles {
             if let file = try disk.open(name(slot), .reading) { files.append((slot, file)) }
         }
         return try LogReader(files).replay(after: applied, body)

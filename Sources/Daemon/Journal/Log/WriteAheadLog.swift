@@ -34,7 +34,7 @@ package final class WriteAheadLog {
 
     /// Zeros are written in steps of so many bytes.
     package static let step = 256 << 10
-    static let largestNumberOfFiles = 8
+    package static let numberOfFiles = 3
 
     /// The largest payload of a frame, in bytes. One that is larger than a segment has a segment for itself, which is
     /// larger until it is used again.
@@ -42,8 +42,7 @@ package final class WriteAheadLog {
     private let disk: any LogDisk
     /// The size of a segment.
     package let segmentBytes: Int
-    /// So many files are used; there may be more, of another configuration, until they are released.
-    private let count: Int
+    /// By the numbers in the names of their files.
     private var segments: [Segment]
     /// The one that is being written.
     private var active: Int?
@@ -71,12 +70,13 @@ package final class WriteAheadLog {
     /// - Parameters:
     ///   - segmentBytes: the size of a segment. A file of another size keeps it until it is used again.
     ///   - segments: how many files there are at most.
-    package init(on disk: any LogDisk, segmentBytes: Int = 4 << 20, segments: Int = 3) throws(JournalError) {
+    package init(
+        on disk: any LogDisk, segmentBytes: Int = 4 << 20, segments: Int = numberOfFiles
+    ) throws(JournalError) {
         self.disk = disk
         self.segmentBytes = min(max(segmentBytes & ~7, 64), LogReader.largestSegment)
-        count = min(max(segments, 1), Self.largestNumberOfFiles)
         var found: [Segment] = []
-        for slot in 0..<Self.largestNumberOfFiles {
+        for slot in 0..<segments {
             found.append(Segment(file: try disk.open(Self.name(slot), .writing)))
         }
         self.segments = found
@@ -121,12 +121,11 @@ package final class WriteAheadLog {
         let reader = try LogReader(files)
         let last = try repairLastFrame(of: reader, after: applied, known: known)
         released = applied
-        var replay = try reader.replay(after: applied) { sequence, payload throws(JournalError) in
+        let replay = try reader.replay(after: applied) { sequence, payload throws(JournalError) in
             guard sequence <= known ?? .max else { return }
             try body(sequence, payload)
         }
-        replay.unsynced = segments.count { $0.isSealed }
-        try takeOver(reader, isEndBroken: reader.brokenEnd(after: applied)?.isInNewest ?? false)
+        try takeOver(reader)
         lastSequence = max(applied, reader.segments.compactMap(\.last?.sequence).max() ?? 0)
         isReady = true
         switch last {
@@ -195,7 +194,7 @@ package final class WriteAheadLog {
         segments.enumerated().compactMap { slot, segment in segment.file.map { (slot, $0) } }
     }
 
-    private func takeOver(_ reader: LogReader, isEndBroken: Bool) throws(JournalError) {
+    private func takeOver(_ reader: LogReader) throws(JournalError) {
         for found in reader.segments {
             // The file may be larger than what was read of it.
             let size = try segments[found.slot].file?.size() ?? 0
@@ -211,7 +210,8 @@ package final class WriteAheadLog {
         previous = reader.last?.checksum ?? 0
         // Only the first segment of a log has the number 1, also after `erase`.
         number = max(segments.map(\.number).max() ?? 0, released > 0 ? 1 : 0)
-        active = reader.newestSlot.flatMap { isEndBroken || segments[$0].isSealed || $0 >= count ? nil : $0 }
+        // What is broken is left alone.
+        active = reader.newestSlot.flatMap { reader.brokenEnd > 0 || segments[$0].isSealed ? nil : $0 }
     }
 }
 
@@ -280,7 +280,7 @@ extension WriteAheadLog {
         if let active, isReleased(active) { return use(active) }
         // One that could not be removed before.
         removeUseless()
-        guard let missing = segments.prefix(count).firstIndex(where: { $0.file == nil }) else {
+        guard let missing = segments.firstIndex(where: { $0.file == nil }) else {
             throw segments.contains { $0.isSealed } ? .inputOutput : .diskFull
         }
         try createSegment(missing)
@@ -295,7 +295,7 @@ extension WriteAheadLog {
 
     /// Segments that hold nothing that is needed.
     private var free: [Int] {
-        segments.prefix(count).indices.filter { $0 != active && isReleased($0) && !segments[$0].isSealed }
+        segments.indices.filter { $0 != active && isReleased($0) && !segments[$0].isSealed }
     }
 
     private func isReleased(_ slot: Int) -> Bool { segments[slot].file != nil && segments[slot].last <= released }
@@ -386,10 +386,7 @@ extension WriteAheadLog {
 
     /// Removes the files that hold nothing that is needed and are not used again.
     private func removeUseless() {
-        for slot in segments.indices where slot != active && isReleased(slot) {
-            guard segments[slot].isSealed || slot >= count else { continue }
-            remove(slot)
-        }
+        for slot in segments.indices where segments[slot].isSealed && isReleased(slot) { remove(slot) }
     }
 
     private func remove(_ slot: Int) {
@@ -408,7 +405,7 @@ extension WriteAheadLog {
     /// Whether there is no free segment left, and none that could be made.
     package var isCrowded: Bool {
         free.isEmpty && !(active.map(isReleased) ?? false)
-            && (cannotGrow || segments.prefix(count).allSatisfy { $0.file != nil })
+            && (cannotGrow || segments.allSatisfy { $0.file != nil })
     }
 
     /// Bytes that can still be appended without releasing a segment, headers included. Segments that do not exist yet
@@ -464,7 +461,7 @@ extension WriteAheadLog {
         if let spare = free.max(by: { segments[$0].filled < segments[$1].filled }) {
             return segments[spare].filled < (active == nil ? min(ahead, segmentBytes) : segmentBytes) ? spare : nil
         }
-        return segments.prefix(count).firstIndex { $0.file == nil }
+        return segments.firstIndex { $0.file == nil }
     }
 
     /// Writes the next zeros of a segment.
