@@ -1,18 +1,15 @@
 import GRDB
 import Glibc
-import UserFiles
 
 /// Checks of files and of the disk.
 enum FileCheck {
     /// Prepares the files for SQLite: each must be a regular file with mode 0600. Opening a pipe would block for ever,
-    /// and SQLite gives its log the mode of the file.
+    /// a link may lead to a file that is not ours, and SQLite gives its log the mode of the file.
     ///
     /// Call it only while this process does not have the file open: closing a file releases all locks of the process.
     static func prepare(_ path: String) throws(JournalError) {
         for name in [path, path + "-wal", path + "-shm"] {
-            if let obstacle = FileKind.obstacle(at: name) {
-                throw .obstacle("\(name) is \(obstacle), not a regular file")
-            }
+            if let obstacle = JournalError.obstacle(at: name) { throw obstacle }
             chmod(name, 0o600)
         }
         let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0o600)

@@ -1,7 +1,6 @@
 import GRDB
 import Glibc
 import Routing
-import UserFiles
 
 /// Reading a journal that cannot be written.
 ///
@@ -14,7 +13,7 @@ extension Journal {
     /// Opens the files without writing anything.
     func openForReading() throws(JournalError) {
         do {
-            guard access(path, R_OK) == 0, FileKind.obstacle(at: path) == nil else { throw JournalError.readOnly }
+            guard access(path, R_OK) == 0, JournalError.obstacle(at: path) == nil else { throw JournalError.readOnly }
             guard FileCheck.size(path) > 0, FileCheck.hasUsableHeader(path) else { throw JournalError.damaged }
             let lock = try ReadLock(path)
             var configuration = Configuration()

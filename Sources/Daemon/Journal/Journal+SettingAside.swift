@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import Glibc
-import UserFiles
 
 /// Files that are moved out of the way.
 extension Journal {
@@ -54,7 +53,7 @@ extension Journal {
 
     /// Moves the damaged index out of the way of a new one that is complete, perhaps one of an earlier process.
     func finishReplacing() throws(JournalError) {
-        guard access(readyPath, F_OK) == 0, FileKind.obstacle(at: readyPath) == nil else { return }
+        guard access(readyPath, F_OK) == 0, JournalError.obstacle(at: readyPath) == nil else { return }
         if access(path, F_OK) == 0 {
             let file = try move(path, to: "\(path).damaged-\(time(nil))")
             setAside = SetAside(file: file, reason: .damaged)

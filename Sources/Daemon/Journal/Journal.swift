@@ -383,16 +383,3 @@ struct ChangeNumbers {
         last = max(last, now)
     }
 }
-
-/// Which file a name leads to.
-struct FileIdentity: Equatable {
-    private let device: UInt
-    private let inode: UInt
-
-    init?(_ path: String) {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        device = UInt(status.st_dev)
-        inode = UInt(status.st_ino)
-    }
-}

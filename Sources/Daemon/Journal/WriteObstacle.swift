@@ -28,7 +28,6 @@ enum WriteObstacle {
         }
         let file = "\(directory)/\(Journal.fileName)"
         if let obstacle = obstacle(directory) { return obstacle }
-        if let link = FileKind.brokenLink(above: file) { return "\(link.path) is \(link); remove the link" }
         return [file, file + "-wal"].lazy.compactMap(foreignOwner).first
     }
 

@@ -41,6 +41,24 @@ struct OpeningTests {
         #expect(try last.setAside == nil && last.undecided().map(\.id.rawValue) == [2])
     }
 
+    @Test(.folder, arguments: ["index.db", "index.db-wal", "index.db.ready", "log-0"])
+    func aLinkIsRefusedAndTheFileThatItLeadsToStaysAsItIs(_ name: String) throws {
+        let (target, directory) = (folder + "/target", folder + "/notifyd")
+        try Data("mine".utf8).write(to: URL(filePath: target))
+        try #require(chmod(target, 0o644) == 0 && mkdir(directory, 0o700) == 0)
+        try #require(symlink(target, "\(directory)/\(name)") == 0)
+        let journal = Journal(in: directory, limits: Limits())
+        if name == "index.db.ready" {
+            #expect(journal.isOpen && journal.setAside == nil)
+        } else {
+            #expect(journal.failure == .obstacle("\(directory)/\(name) is a symbolic link, not a regular file"))
+            #expect(!journal.isReadable)
+        }
+        var status = stat()
+        #expect(stat(target, &status) == 0 && status.st_mode & 0o777 == 0o644)
+        #expect(try Data(contentsOf: URL(filePath: target)) == Data("mine".utf8))
+    }
+
     @Test(.folder) func filesThatWereDeletedAreBegunAfresh() throws {
         let directory = folder + "/notifyd"
         let journal = try Journal(directory: directory)

@@ -94,8 +94,7 @@ struct FileKindTests {
         try FileManager.default.createDirectory(atPath: rig.state, withIntermediateDirectories: true)
         try #require(symlink("/nowhere/x", rig.state + "/index.db") == 0)
         try await rig.daemon.start()
-        let words = "/index.db is a symbolic link to /nowhere/x, which does not exist; remove the link"
-        #expect(try await rig.degradation().contains(words))
+        #expect(try await rig.degradation().contains("/index.db is a symbolic link, not a regular file; move it away"))
         try FileManager.default.removeItem(atPath: rig.state + "/index.db")
         try await rig.until("there is a journal") { try await rig.degradation() == "" }
     }

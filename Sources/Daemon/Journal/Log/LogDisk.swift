@@ -73,25 +73,17 @@ package final class DirectoryDisk: LogDisk {
         guard descriptor >= 0 else {
             let error = errno
             if error == ENOENT, purpose != .making { return nil }
-            throw Self.obstacle(at: path) ?? JournalError(errno: error)
+            throw JournalError.obstacle(at: path) ?? JournalError(errno: error)
         }
         let file = OpenFile(descriptor)
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw JournalError(errno: errno) }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw Self.obstacle(at: path) ?? .inputOutput }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw JournalError.obstacle(at: path) ?? .inputOutput }
         if purpose != .reading, status.st_mode & 0o777 != 0o600, fchmod(descriptor, 0o600) != 0 {
             throw JournalError(errno: errno)
         }
         if purpose == .making, status.st_size > 0 { try file.truncate(to: 0) }
         return file
-    }
-
-    private static func obstacle(at path: String) -> JournalError? {
-        var status = stat()
-        guard lstat(path, &status) == 0 else { return nil }
-        let isLink = status.st_mode & S_IFMT == S_IFLNK
-        guard let kind = isLink ? "a symbolic link" : FileKind.obstacle(at: path) else { return nil }
-        return .obstacle("\(path) is \(kind), not a regular file")
     }
 
     package func remove(_ name: String) throws(JournalError) {
@@ -148,9 +140,8 @@ private final class OpenFile: LogFile {
     }
 
     func isNamed(_ path: String) -> Bool {
-        var (open, named) = (stat(), stat())
-        return fstat(descriptor, &open) == 0 && lstat(path, &named) == 0 && open.st_dev == named.st_dev
-            && open.st_ino == named.st_ino
+        guard let named = FileIdentity(path) else { return false }
+        return named == FileIdentity { fstat(descriptor, &$0) }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int) throws(JournalError) -> Int {
@@ -195,7 +186,30 @@ private final class OpenFile: LogFile {
     }
 }
 
+/// Which file it is, whatever its name.
+struct FileIdentity: Equatable {
+    private let device: UInt
+    private let inode: UInt
+
+    init?(_ path: String) { self.init { lstat(path, &$0) } }
+
+    init?(_ find: (inout stat) -> CInt) {
+        var status = stat()
+        guard find(&status) == 0 else { return nil }
+        (device, inode) = (UInt(status.st_dev), UInt(status.st_ino))
+    }
+}
+
 extension JournalError {
+    /// Why there cannot be a file of ours; `nil` if there is a regular one, or none. A link may lead to a file that is
+    /// not ours.
+    static func obstacle(at path: String) -> JournalError? {
+        var status = stat()
+        let isLink = lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+        guard let kind = FileKind.obstacle(at: path) ?? (isLink ? "a symbolic link" : nil) else { return nil }
+        return .obstacle("\(path) is \(kind), not a regular file")
+    }
+
     /// - Parameter number: an errno(3) of a call for a file.
     init(errno number: CInt) {
         self =

@@ -151,7 +151,7 @@ struct LogReader {
         return replay
     }
 
-    /// The number of headers behind the last frame, in its segment, that belong to no intact frame; 0: there is nothing.
+    /// The number of headers behind the last frame, in its segment, that belong to no intact frame.
     ///
     /// A header that says what the next frame would say in one of its numbers was one: any bit of the others may be
     /// wrong.
