@@ -23,18 +23,12 @@ extension Journal {
         try? fold()
         // Only what is in the file can be deleted.
         dropUnwritten()
-        if pending.isEmpty, isForgetWaiting {
-            isForgetWaiting = false
-            forgetPass += 1
-        } else if pending.hasUnindexedEvents(upTo: last) {
-            isForgetWaiting = true
-        }
-        // What waited is looked at from the beginning.
-        var start = position.pass ?? forgetPass == forgetPass ? position : UnreadPosition(before: topic)
-        start.pass = forgetPass
+        let areEventsWaiting = pending.hasUnindexedEvents(upTo: last)
+        var start = position
+        start.isIncomplete = position.isIncomplete || areEventsWaiting
         var found = try forgettable(topic, after: start, upTo: last, limit: limit)
-        if found.position == nil, pending.hasUnindexedEvents(upTo: last) {
-            if found.ids.isEmpty { try fold(leavingRoom: false) }
+        if found.position == nil, start.isIncomplete {
+            if areEventsWaiting, found.ids.isEmpty { try fold(leavingRoom: false) }
             found.position = UnreadPosition(before: topic)
         }
         let ids = found.ids.map { EventID(UInt64(bitPattern: $0)) }

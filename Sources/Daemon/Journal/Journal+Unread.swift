@@ -77,8 +77,8 @@ extension Journal {
     public struct UnreadPosition: Sendable, Equatable {
         public var topic: String
         public var id: EventID
-        /// What was waiting for the index when the walk began; see `Journal.forgetPass`.
-        var pass: Int?
+        /// Whether events before it may have come into the index since `forget` began with the first topic.
+        var isIncomplete = false
         /// Which of the indexes of unread events `unreadIDs` walks through.
         fileprivate var index = 0
 

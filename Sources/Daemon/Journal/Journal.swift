@@ -109,11 +109,6 @@ public final class Journal {
     var isCheckpointingPaused = false
     /// The number of events, as far as it was known, when the integrity check began.
     var countAtCheck = 0
-    /// Counts how often `forget` has to begin again, because events came into the index that may lie before the
-    /// position it has reached.
-    var forgetPass = 0
-    /// Whether there are such events.
-    var isForgetWaiting = false
     /// Whether something was deleted since the last scrubbing began, or may have been by an earlier process.
     var hasRemains = true
     /// The scrubbing has reached this page; 1: none is under way.

@@ -250,10 +250,15 @@ final class StoreRun {
 /// Makes the transactions of an index fail, as a full disk does.
 final class IndexFault: TransactionObserver {
     var error: JournalError?
+    /// Whether only what writes events fails.
+    var isForEvents = false
+    private var hasEvents = false
 
-    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool { false }
-    func databaseDidChange(with event: DatabaseEvent) {}
-    func databaseWillCommit() throws { if let error { throw error } }
-    func databaseDidCommit(_ db: Database) {}
-    func databaseDidRollback(_ db: Database) {}
+    func observes(eventsOfKind eventKind: DatabaseEventKind) -> Bool {
+        if case .insert(tableName: "event") = eventKind { true } else { false }
+    }
+    func databaseDidChange(with event: DatabaseEvent) { hasEvents = true }
+    func databaseWillCommit() throws { if let error, hasEvents || !isForEvents { throw error } }
+    func databaseDidCommit(_ db: Database) { hasEvents = false }
+    func databaseDidRollback(_ db: Database) { hasEvents = false }
 }
