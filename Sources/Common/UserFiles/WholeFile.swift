@@ -3,8 +3,8 @@ import Glibc
 /// Writes a file as a whole: whoever reads it, or whatever fails, finds the old file or the new one, and no half of
 /// either.
 ///
-/// The new file is written beside the old one, and takes its place, mode and owner. A symbolic link stays: what it
-/// leads to is replaced.
+/// The new file is written beside the old one, and takes its place, mode and owner. It has no name while it is written,
+/// so that nothing is left of it if the process is killed. A symbolic link stays: what it leads to is replaced.
 package enum WholeFile {
     /// Why a file could not be written; it is as it was.
     package struct Failure: Error, Equatable, CustomStringConvertible {
@@ -39,21 +39,11 @@ package enum WholeFile {
             // To be replaced it needs no such permission, but who has taken it away did not want it changed.
             guard access(target, W_OK) == 0 else { throw Failure(errno) }
         }
-        let (file, draft) = try makeDraft(beside: target)
-        do throws(Failure) {
-            defer { close(file) }
-            try keep(exists ? old : nil, mode, file)
-            try write(bytes, file)
-            guard fsync(file) == 0 else { throw Failure(errno) }
-        } catch {
-            unlink(draft)
-            throw error
-        }
-        guard rename(draft, target) == 0 else {
-            let failure = Failure(errno)
-            unlink(draft)
-            throw failure
-        }
+        var draft = try Draft(beside: target)
+        try keep(exists ? old : nil, mode, draft.file)
+        try write(bytes, draft.file)
+        guard fsync(draft.file) == 0 else { throw Failure(errno) }
+        try draft.takePlace(of: target, isNew: isNew)
         syncFolder(of: target)
     }
 
@@ -66,24 +56,9 @@ package enum WholeFile {
         return String(cString: real)
     }
 
-    private static func folder(of path: String) -> String {
+    fileprivate static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
-    }
-
-    private static func makeDraft(beside target: String) throws(Failure) -> (CInt, path: String) {
-        var template = Array((target + ".XXXXXX").utf8CString)
-        let file = mkstemp(&template)
-        guard file >= 0 else {
-            let failure = Failure(errno)
-            guard [EACCES, EPERM, EROFS].contains(errno) else { throw failure }
-            throw Failure(
-                "a whole new file is written beside it, which the folder \(folder(of: target)) "
-                    + "does not allow: \(failure)"
-            )
-        }
-        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
-        return (file, template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) })
     }
 
     /// Gives the draft the owner and the mode of the file that it replaces.
@@ -108,6 +83,58 @@ package enum WholeFile {
         guard folder >= 0 else { return }
         fsync(folder)
         close(folder)
+    }
+}
+
+/// A file that is written, and removed unless it takes the place of another.
+private struct Draft: ~Copyable {
+    let file: CInt
+    /// `nil` while it has none.
+    private var name: String?
+
+    init(beside target: String) throws(WholeFile.Failure) {
+        let folder = WholeFile.folder(of: target)
+        // `O_TMPFILE` of open(2), which glibc has for _GNU_SOURCE alone.
+        let unnamed = open(folder, O_DIRECTORY | 0o20_000_000 | O_WRONLY | O_CLOEXEC, 0o600)
+        if unnamed >= 0, access(Self.link(to: unnamed), F_OK) == 0 {
+            file = unnamed
+            return
+        }
+        if unnamed >= 0 { close(unnamed) }
+        // Not every file system has files without a name, and without /proc there is no way to give one.
+        var template = Array((target + ".XXXXXX").utf8CString)
+        file = mkstemp(&template)
+        guard file >= 0 else {
+            let failure = WholeFile.Failure(errno)
+            guard [EACCES, EPERM, EROFS].contains(errno) else { throw failure }
+            throw WholeFile.Failure(
+                "a whole new file is written beside it, which the folder \(folder) does not allow: \(failure)")
+        }
+        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+        name = template.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
+    }
+
+    deinit {
+        close(file)
+        if let name { unlink(name) }
+    }
+
+    private static func link(to file: CInt) -> String { "/proc/self/fd/\(file)" }
+
+    /// - Parameter isNew: whether there must be no file yet.
+    mutating func takePlace(of target: String, isNew: Bool) throws(WholeFile.Failure) {
+        if name == nil {
+            if linkat(AT_FDCWD, Self.link(to: file), AT_FDCWD, target, AT_SYMLINK_FOLLOW) == 0 { return }
+            guard errno == EEXIST, !isNew else { throw WholeFile.Failure(errno) }
+            // Only a file with a name can replace another one.
+            let name = "\(target).\(String(UInt64.random(in: 0 ... .max), radix: 36))"
+            guard linkat(AT_FDCWD, Self.link(to: file), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else {
+                throw WholeFile.Failure(errno)
+            }
+            self.name = name
+        }
+        guard let name, rename(name, target) == 0 else { throw WholeFile.Failure(errno) }
+        self.name = nil
     }
 }
 

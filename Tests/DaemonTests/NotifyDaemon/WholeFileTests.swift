@@ -1,4 +1,5 @@
 import Glibc
+import NotifyClient
 import NotifyRehearsal
 import Testing
 import UserFiles
@@ -55,6 +56,31 @@ import UserFiles
         let failure = #expect(throws: WholeFile.Failure.self) { try WholeFile.write("new", to: path) }
         #expect(failure?.description == "it is a symbolic link to nowhere.toml, which does not exist")
         #expect(facts(of: path).st_mode & S_IFMT == S_IFLNK)
+    }
+
+    private static let hasUnnamedFiles: Bool = {
+        guard let folder = try? TemporaryFolder() else { return false }
+        let file = open(folder.path, O_DIRECTORY | 0o20_000_000 | O_WRONLY, 0o600)
+        return file >= 0 && close(file) == 0
+    }()
+
+    /// So nothing is left of one whose writer is killed.
+    @Test(.enabled(if: hasUnnamedFiles)) func aFileHasNoNameWhileItIsWritten() throws {
+        let isOver = Locked(false)
+        onOwnThread { [path] in
+            try? WholeFile.write([UInt8](repeating: 97, count: 32 << 20), to: path)
+            isOver.withLock { $0 = true }
+        }
+        var found = glob_t()
+        while !isOver.withLock(\.self) {
+            #expect(glob(path + ".*", 0, nil, &found) == GLOB_NOMATCH)
+            globfree(&found)
+        }
+        #expect(facts(of: path).st_size == 32 << 20)
+        try WholeFile.write("new", to: path)
+        #expect(try text(of: path) == "new")
+        #expect(glob(path + "*", 0, nil, &found) == 0 && found.gl_pathc == 1)
+        globfree(&found)
     }
 
     @Test func whatMustBeNewIsNotReplaced() throws {
