@@ -172,7 +172,16 @@ struct SetupTests {
             let results = try places.possibleLines(of: part).map { try $0.remove() }
             #expect(results.contains(true))
         }
-        #expect(FileFacts.names(in: home.path) == [".", ".."])
+        #expect(parts.flatMap(places.possibleLines).allSatisfy { access($0.path, F_OK) != 0 })
+    }
+
+    @Test func anEmptyFolderStays() throws {
+        let home = try TemporaryFolder()
+        let folder = try home.folder(".config/fish/conf.d")
+        let line = try #require(places(home, "/usr/bin/fish").lines(of: .shell).first)
+        try line.write()
+        #expect(try line.remove())
+        #expect(FileFacts.names(in: folder) == [".", ".."])
     }
 
     @Test func aLinkedFileStaysALinkAndKeepsItsMode() throws {
@@ -245,9 +254,9 @@ struct SetupTests {
                 try line.write()
                 #expect(try line.isThere())
                 #expect(try line.remove())
+                #expect(access(line.path, F_OK) != 0)
             }
         }
-        #expect(FileFacts.names(in: home.path) == [".", ".."])
     }
 
     @Test func aFileThatWasMadeForALineAndIsALinkByNowStaysALink() throws {

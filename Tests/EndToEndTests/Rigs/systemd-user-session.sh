@@ -389,7 +389,7 @@ eventually "the journal says who the callers are" recorded '.NOTIFYD_CALLER // "
 
 printf 'export MINE=1' > "$HOME/.bashrc"
 setup() { SHELL=/bin/bash "$HOME/.local/bin/notifyctl" setup "$@" > "$T/setup.log" 2>&1 || fail "notifyctl setup $* fails"; }
-files() { (cd "$HOME" && find .bashrc .config -printf '%p %M %l\n' && find .bashrc .config -type f -exec sha256sum {} +) | sort; }
+files() { (cd "$HOME" && find .bashrc .config ! -type d -printf '%p %M %l\n' && find .bashrc .config -type f -exec sha256sum {} +) | sort; }
 units() { systemctl --user is-"$1" notifyd-focus notifyd-desktop | xargs; }
 was=$(files)
 env -u DBUS_SESSION_BUS_ADDRESS -u XDG_RUNTIME_DIR SHELL=/bin/bash \

@@ -89,8 +89,6 @@ enum MarkedText {
 /// The line of one part in one file.
 struct SetupLine: Equatable {
     let part: String
-    /// The user's home. Folders in it that are empty after the line was taken back are removed.
-    let home: String
     let path: String
     let text: String
     /// The path of the program, or its folder, as it stands in the text.
@@ -188,7 +186,8 @@ struct SetupLine: Equatable {
         }
     }
 
-    /// Takes the line of this notifyctl out. That of one in another folder stays.
+    /// Takes the line of this notifyctl out. That of one in another folder stays, and so do folders that are empty
+    /// then: they may have been there before.
     ///
     /// - Returns: whether it was there.
     /// - Throws: `Complaint`, also if somebody has edited the line.
@@ -205,10 +204,6 @@ struct SetupLine: Equatable {
             guard unlink(path) == 0 else {
                 throw Complaint(.refused, "\(path) cannot be removed: \(String(cString: strerror(errno))).")
             }
-            var folder = path
-            repeat {
-                folder = String(folder[..<(folder.lastIndex(of: "/") ?? folder.startIndex)])
-            } while folder.hasPrefix(home + "/") && rmdir(folder) == 0
             return true
         }
         try WholeFile.replace(path, with: rest)

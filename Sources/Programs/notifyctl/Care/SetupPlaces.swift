@@ -98,7 +98,7 @@ struct SetupPlaces {
     private func line(
         _ part: SetupPart, _ path: String, _ text: String, _ program: String, words: String? = nil
     ) -> SetupLine {
-        SetupLine(part: part.rawValue, home: home, path: path, text: text, program: program, words: words)
+        SetupLine(part: part.rawValue, path: path, text: text, program: program, words: words)
     }
 
     private func pathLine(in shell: ShellScript, isForLogin: Bool) -> String {

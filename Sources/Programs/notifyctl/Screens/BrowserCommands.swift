@@ -135,15 +135,12 @@ struct BrowserUninstallCommand: ParsableCommand {
         let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
         var removed: [String] = []
         for browser in browsers.isEmpty ? KnownBrowser.allCases : browsers {
-            let folder = browser.userFolder(folders)
-            let file = folder + "/" + HostManifest.file
+            let file = browser.userFolder(folders) + "/" + HostManifest.file
             // One of another extension is left alone.
             guard HostManifest(at: file, for: browser.family) != nil else { continue }
             guard unlink(file) == 0 else {
                 throw Complaint(.refused, "\(file) cannot be removed: \(String(cString: strerror(errno))).")
             }
-            // Other programs may have files there.
-            rmdir(folder)
             removed.append(file)
         }
         let lines = removed.map { Terminal.plain("Removed \($0).") }
