@@ -195,6 +195,11 @@ struct ConfigurationTests {
         Mistake(
             text: "[[route]]\ntopic = \"/a\"\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "4:1",
             word: "must not be shorter than the window"),
+        Mistake(
+            text: "[defaults]\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "3:1",
+            word: "'max_window' is 500ms; it must not be shorter than the window, 1s"),
+        Mistake(
+            text: "[defaults]\nmax_window = \"50ms\"\n", place: "2:1", word: "must not be shorter than the window, 100ms"),
         Mistake(text: "[log]\nlevel = '''x\nb\n", place: "2:9", word: "to the end of the file"),
         Mistake(text: "[[policy]]\ntopic = \"/a\"\n", place: "1:1", word: "a rule allows or denies something"),
         Mistake(text: "[[policy]]\ndeny = [\"claims\"]\n", place: "2:9", word: "\"publish\", \"claim\", \"control\""),
@@ -275,6 +280,17 @@ struct ConfigurationTests {
         #expect(error?.mistakes.map { "\($0.file):\($0.line)" } == ["a:2", "b:1"])
         #expect(error?.lines.count == 2)
         #expect(error?.summary.hasSuffix("(and 1 more)") == true)
+    }
+
+    @Test func theWindowsOfSeveralFilesMustFitTogether() throws {
+        var reader = ConfigurationReader()
+        reader.add(file: "a", text: "[defaults]\nmax_window = \"50ms\"\n")
+        var good = reader
+        good.add(file: "b", text: "[defaults]\nwindow = \"20ms\"\n")
+        #expect(try good.finish().routes.fallback.maximumWindow == .milliseconds(50))
+        reader.add(file: "b", text: "[defaults]\nwindow = \"20s\"\n")
+        let error = #expect(throws: ConfigurationError.self) { try reader.finish() }
+        #expect(error?.mistakes.map { "\($0.file):\($0.line)" } == ["b:1"])
     }
 
     @Test func allMistakesOfARouteAreTold() throws {

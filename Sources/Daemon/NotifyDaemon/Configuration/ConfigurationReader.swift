@@ -24,6 +24,8 @@ package struct ConfigurationReader {
         var window: Duration = .milliseconds(100)
         var maximumWindow: Duration?
         var lifetime = Limits.defaultLifetime
+        /// The last table that sets any of them.
+        var table: TableReader?
     }
 
     let mistakes = ConfigurationSource.Mistakes()
@@ -126,11 +128,13 @@ package struct ConfigurationReader {
 
     private mutating func readSettings(_ reader: inout TableReader, _ source: ConfigurationSource) {
         reader.section("defaults") { table in
-            defaults.window = table.duration("window", upTo: Limits.maximumWindow) ?? defaults.window
+            let window = table.duration("window", upTo: Limits.maximumWindow)
+            defaults.window = window ?? defaults.window
             defaults.maximumWindow =
                 table.duration("max_window", upTo: Limits.maximumWindow * 5) ?? defaults.maximumWindow
             defaults.lifetime =
                 table.duration("ttl", upTo: Limits.maximumLifetime, from: .seconds(1)) ?? defaults.lifetime
+            defaults.table = window == nil && table.has("window") ? nil : table
         }
         reader.section("banner") { readBanners(&$0) }
         reader.section("screens") { readScreens(&$0) }
@@ -211,6 +215,7 @@ package struct ConfigurationReader {
 
     /// - Throws: all mistakes of all texts, except those of packages.
     package func finish() throws(ConfigurationError) -> Configuration {
+        if let table = defaults.table { check(defaults.maximumWindow, defaults.window, table) }
         let fallback = Route(
             pattern: nil, window: defaults.window, maximumWindow: defaults.maximumWindow, lifetime: defaults.lifetime)
         var totals = Totals(table: RouteTable(fallback: fallback))
@@ -293,12 +298,7 @@ package struct ConfigurationReader {
         }
         let window = reader.duration("window", upTo: Limits.maximumWindow)
         let maximum = reader.duration("max_window", upTo: Limits.maximumWindow * 5)
-        let shortest = window ?? defaults.window
-        if let maximum, maximum < shortest, window != nil || !reader.has("window") {
-            reader.note(
-                "max_window",
-                "'max_window' is \(maximum.text); it must not be shorter than the window, \(shortest.text)")
-        }
+        if window != nil || !reader.has("window") { check(maximum, window ?? defaults.window, reader) }
         let title = reader.string("title")
         let body = reader.string("body")
         let required = readRequired(&reader)
@@ -327,6 +327,13 @@ package struct ConfigurationReader {
             rescues: reader.boolean("rescue") ?? false, required: required.fields)
         reader.finish()
         return pattern == nil ? nil : route
+    }
+
+    /// Notes a longest window that is shorter than the window itself.
+    private func check(_ maximum: Duration?, _ window: Duration, _ reader: TableReader) {
+        guard let maximum, maximum < window else { return }
+        reader.note(
+            "max_window", "'max_window' is \(maximum.text); it must not be shorter than the window, \(window.text)")
     }
 
     private func compile(_ text: String?, _ key: String, _ names: Set<ByteString>?, _ reader: TableReader)
