@@ -1,6 +1,5 @@
 import NotifyClient
-
-import struct Routing.RouteTable
+import NotifyText
 
 /// The decision about an event as a drawing with a sentence below it. All times count from publishing, or from the
 /// opening of the window if the machine was restarted in between.
@@ -160,8 +159,8 @@ struct Decision {
         lane.spans = [(start, end ?? Self.edge, "#")]
         lane.marks = [(start, "B")]
         lane.note = "at \(start.displayText)"
-        if let requestTime, start - requestTime >= Self.slowAnswer {
-            lane.note += ", which the notification server was asked for at \(requestTime.displayText)"
+        if outcome == .shown, let resolved, resolved - start >= Self.slowAnswer {
+            lane.note += "; the notification server answered at \(resolved.displayText)"
         }
         lane.note += countAndDelay
         if let end {
@@ -223,17 +222,13 @@ struct Decision {
         }
     }
 
-    /// When the notification server was asked for the banner.
-    private var requestTime: Duration? { deadline.map { $0 + (explanation.lateness ?? .zero) } }
-
+    /// When the notification server was asked for the banner: a later outcome leaves out when it answered.
     private var bannerTime: Duration? {
-        switch outcome {
-        // The outcome is that of the server's answer. Later outcomes tell only when the banner was asked for.
-        case .shown?: [requestTime, resolved].compactMap(\.self).max()
-        case .dismissed?: requestTime
+        let lateness = explanation.lateness
+        return switch outcome {
+        case .shown?, .dismissed?: deadline.map { $0 + (lateness ?? .zero) }
         // Not all of these were shown.
-        case .retracted?, .withdrawn?, .replaced?:
-            explanation.lateness.flatMap { lateness in deadline.map { $0 + lateness } }
+        case .retracted?, .withdrawn?, .replaced?: deadline.flatMap { deadline in lateness.map { deadline + $0 } }
         default: nil
         }
     }
