@@ -47,7 +47,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
-        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         // For notifyd-ntfy alone.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
@@ -243,7 +242,6 @@ let package = Package(
                 "Linking", "NotifyClient", "NotifyRehearsal", "NotifyText", "Routing", "StandardStreams",
                 "TOMLTables", "UserFiles", "Watching",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Histogram", package: "hdrhistogram-swift"),
             ],
             path: "Sources/Programs/notifyctl",
             // What shells run; with the program, and without Foundation.

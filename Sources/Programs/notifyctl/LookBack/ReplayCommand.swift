@@ -1,5 +1,4 @@
 import ArgumentParser
-import Histogram
 import NotifyClient
 import NotifyText
 
@@ -70,22 +69,18 @@ struct ReplayCommand: BusCommand {
     }
 }
 
-/// The latencies of claims, in a [histogram with a high dynamic range](https://hdrhistogram.org): its size does not
-/// depend on their number, and values are exact to a thousandth.
+/// The latencies of claims.
 struct Latencies: Equatable, Sendable {
-    /// Microseconds.
-    private var histogram = Histogram<UInt32>(numberOfSignificantValueDigits: .three)
+    private let sorted: [Duration]
 
-    init(_ latencies: some Sequence<Duration>) {
-        for latency in latencies { histogram.record(UInt64(clamping: latency.microseconds)) }
-    }
+    init(_ latencies: some Sequence<Duration>) { sorted = latencies.sorted() }
 
-    var count: Int { Int(histogram.totalCount) }
-    var longest: Duration? { count > 0 ? .microseconds(histogram.maxRecorded) : nil }
+    var count: Int { sorted.count }
+    var longest: Duration? { sorted.last }
 
     /// The shortest time within which this many of 100 claims came.
     func reached(by percent: Int) -> Duration? {
-        count > 0 ? .microseconds(histogram.valueAtPercentile(Double(percent))) : nil
+        sorted.isEmpty ? nil : sorted[max(1, (percent * count + 50) / 100) - 1]
     }
 
     /// The smallest window that would have caught this many of 100 claims; `nil` when none can be that long.
