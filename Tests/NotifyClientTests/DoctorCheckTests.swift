@@ -263,32 +263,35 @@ struct DoctorCheckTests {
     @Test func aRouterIsJudgedByItsAnswerItsVersionAndItsProcess() {
         func levels(_ change: (inout RouterCheck) -> Void) -> [Finding.Level] {
             var check = RouterCheck(
-                isRunning: true, version: "1", ownVersion: "1", process: 7, unitProcess: 7, isActivatable: true)
+                isRunning: true, properties: ["Version": "1"], ownVersion: "1", process: 7,
+                unit: UnitCheck(service: ["MainPID": .uint32(7)]), isActivatable: true)
             change(&check)
             return check.findings.map(\.level)
         }
         #expect(levels { _ in } == [.ok, .ok])
-        #expect(levels { $0.version = nil } == [.problem, .ok])
+        #expect(levels { $0.properties = [:] } == [.problem, .ok])
         #expect(levels { $0.isRunning = false } == [.ok, .ok])
-        #expect(levels { ($0.isRunning, $0.unitIsUnusable) = (false, true) } == [.problem, .warning])
-        #expect(levels { $0.version = "2" } == [.warning, .ok])
-        #expect(levels { $0.unitProcess = 8 } == [.warning, .ok])
-        #expect(levels { $0.unitProcess = nil } == [.ok, .ok])
-        #expect(levels { $0.isRunning = false } == [.ok, .ok])
-        #expect(
-            levels {
-                $0.isRunning = false
-                $0.unitHasFailed = true
-            } == [.problem, .ok])
-        #expect(levels { $0.awaitedFill = 90 } == [.ok, .ok, .warning])
+        let masked = UnitCheck(hasManager: true, loadState: "masked")
+        #expect(levels { ($0.isRunning, $0.unit) = (false, masked) } == [.problem, .warning])
+        #expect(levels { $0.properties["Version"] = "2" } == [.warning, .ok])
+        #expect(levels { $0.unit.service["MainPID"] = .uint32(8) } == [.warning, .ok])
+        #expect(levels { $0.unit.service = [:] } == [.ok, .ok])
+        #expect(levels { ($0.isRunning, $0.unit.activeState) = (false, "failed") } == [.problem, .ok])
+        let full = Value.variants(["awaited-fill": .uint64(90)])
+        #expect(levels { $0.properties["Statistics"] = full } == [.ok, .ok, .warning])
+    }
+
+    private func quietRouter(_ cause: Value, until: Int64 = 0, _ more: [String: Value] = [:]) -> RouterCheck {
+        let quiet = Value.structure(["/", .int64(until), cause])
+        return RouterCheck(
+            isRunning: true,
+            properties: ["Version": "1", "Quiet": .array([quiet], of: quiet.type)].merging(more) { $1 },
+            ownVersion: "1", isActivatable: true)
     }
 
     @Test(arguments: ["paused", "muted", "schedule", "later"])
     func quietThatWasAskedForIsNoWarning(_ cause: String) throws {
-        let quiet = Quiet(topic: "/", until: 7_200_000_000, cause: Quiet.Cause(rawValue: cause))
-        let check = RouterCheck(
-            isRunning: true, version: "1", ownVersion: "1", isActivatable: true, isPaused: cause == "paused",
-            quiet: [quiet])
+        let check = quietRouter(.string(cause), until: 7_200_000_000, ["Paused": .boolean(cause == "paused")])
         #expect(check.findings.map(\.level) == [.ok, .ok, .ok])
         let state = try #require(check.findings.last?.state)
         #expect(state.contains(" until ") && state.contains("notifyctl resume"))
@@ -296,9 +299,7 @@ struct DoctorCheckTests {
     }
 
     @Test func theDesktopIsToldToBeSwitchedOffThere() throws {
-        let check = RouterCheck(
-            isRunning: true, version: "1", ownVersion: "1", isActivatable: true,
-            quiet: [Quiet(topic: "/", cause: .desktop)])
+        let check = quietRouter("desktop")
         #expect(check.findings.map(\.level) == [.ok, .ok, .ok])
         #expect(check.findings.last?.state.contains("switch it off there") == true)
         #expect(check.findings.last?.state.contains("notifyctl resume") == false)
@@ -311,7 +312,7 @@ struct DoctorCheckTests {
         #expect(ServerCheck().finding.level == .warning)
         #expect(ServerCheck(isThere: true).finding.level == .problem)
         #expect(ServerCheck(isThere: true, answer: .error("boom")).finding.state.contains("boom"))
-        #expect(ServerCheck(isThere: true, answer: known, rests: true).finding.level == .warning)
+        #expect(ServerCheck(isThere: true, answer: known, statistics: ["notification-server-rests": 1]).finding.level == .warning)
         let plain = ServerCheck(isThere: true, answer: known, capabilities: ["body"]).finding
         #expect(plain == .ok("notification server", "dunst 1.9, which cannot show buttons"))
     }
@@ -337,7 +338,8 @@ struct DoctorCheckTests {
         (JournalCheck(folder: "/s", mode: 0o600, damaged: ["index.db.damaged-1"]), [.ok, .warning]),
         (
             JournalCheck(
-                folder: "/s", mode: 0o600, damagedEntries: 2, earlier: ["events.db.earlier", "events.db.earlier-wal"]),
+                folder: "/s", mode: 0o600, earlier: ["events.db.earlier", "events.db.earlier-wal"],
+                statistics: ["damaged-rows": 2]),
             [.ok, .warning, .warning]
         ),
     ])
@@ -445,8 +447,9 @@ struct DoctorCheckTests {
 
         dunst.failure = "failed (exit-code, exit status 1)"
         // The bus may not have given up yet.
-        for failures in 0...1 {
-            let check = ServerCheck(isActivatable: true, startFailures: failures, installed: [dunst, mako])
+        for failures: UInt64 in 0...1 {
+            let check = ServerCheck(
+                statistics: ["server-start-failures": failures], isActivatable: true, installed: [dunst, mako])
             #expect(check.finding.level == .problem)
             #expect(
                 check.finding.state.hasSuffix(
@@ -457,11 +460,12 @@ struct DoctorCheckTests {
                     + "another one, start that: mako."
             )
         }
-        let alone = ServerCheck(startFailures: 1, installed: [dunst]).finding
+        let failed: [String: UInt64] = ["server-start-failures": 1]
+        let alone = ServerCheck(statistics: failed, installed: [dunst]).finding
         #expect(alone.advice?.hasSuffix("Then restart it: systemctl --user restart dunst.service") == true)
         #expect(ServerCheck(isActivatable: true, installed: [mako]).finding.level == .ok)
-        #expect(ServerCheck(startFailures: 1, installed: [mako]).finding.advice?.contains("install") == false)
-        #expect(ServerCheck(startFailures: 1).finding.advice?.contains("install dunst or mako") == true)
+        #expect(ServerCheck(statistics: failed, installed: [mako]).finding.advice?.contains("install") == false)
+        #expect(ServerCheck(statistics: failed).finding.advice?.contains("install dunst or mako") == true)
     }
 
     @Test func aServerThatHangsHasAName() {
@@ -475,15 +479,13 @@ struct DoctorCheckTests {
     }
 
     @Test func nobodyAtTheSessionIsNoFault() {
-        #expect(SessionCheck(hasLogin: true, isWatched: false, lingers: true).finding.level == .ok)
+        #expect(SessionCheck(hasLogin: true, statistics: ["session-watched": 0], lingers: true).finding.level == .ok)
         #expect(SessionCheck().finding.level == .ok)
     }
 
     @Test func aSessionThatNobodyTellsOfIsNotCalledWatched() {
-        for check in [
-            SessionCheck(hasLogin: false, isWatched: true, isKnown: false),
-            SessionCheck(hasLogin: true, isWatched: true, isKnown: false),
-        ] {
+        for hasLogin in [false, true] {
+            let check = SessionCheck(hasLogin: hasLogin, statistics: ["session-watched": 1, "session-known": 0])
             #expect(check.finding.state.contains("a lock is never noticed"))
             #expect(!check.finding.state.contains("watched"))
         }

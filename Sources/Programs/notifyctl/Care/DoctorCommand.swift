@@ -58,46 +58,36 @@ struct Diagnosis {
     func findings() async -> [Finding] {
         let isRunning = await query.owner(of: Router.name) != nil
         let properties = await isRunning ? query.properties(.router) : [:]
-        let statistics = properties["Statistics"]?.entries ?? [:]
+        let statistics = properties.statistics
         let process = await isRunning ? query.process(of: Router.name) : nil
         let theirs = process.flatMap(ProcessFacts.environment(of:)) ?? environment
         let activatable = await query.activatable()
-        let (unit, service) = await UnitCheck.ask(query)
-        let unitProcess: Int = service.number("MainPID")
+        let unit = await UnitCheck.ask(query)
 
         var router = RouterCheck(
-            isRunning: isRunning, version: properties["Version"]?.string, ownVersion: projectVersion, process: process,
-            unitProcess: unitProcess > 0 ? unitProcess : nil, isActivatable: activatable.contains(Router.name),
-            unitHasFailed: unit.isFailing, unitIsUnusable: unit.hasManager && !["loaded", ""].contains(unit.loadState),
-            isPaused: properties.flag("Paused"), quiet: properties.quiet,
-            awaitedFill: statistics.number("awaited-fill"))
+            isRunning: isRunning, properties: properties, ownVersion: projectVersion, process: process, unit: unit,
+            isActivatable: activatable.contains(Router.name))
         if isRunning, properties.isEmpty { router.hasBadConfiguration = await query.badConfiguration() != nil }
-        if isRunning, router.version == nil, await query.answers(.router) {
+        if isRunning, properties["Version"]?.string == nil, await query.answers(.router) {
             router.stranger = await query.program(of: Router.name)
         }
 
         var sandbox = SandboxCheck(hasManager: unit.hasManager, process: process.flatMap(ProcessFacts.init(of:)))
-        if process != nil, process == unitProcess {
-            sandbox.wantsNamespaces = service["PrivateUsers"]?.boolean
-            sandbox.loosened = SandboxSettings.loosened(service)
+        if process != nil, process == unit.process {
+            sandbox.wantsNamespaces = unit.service["PrivateUsers"]?.boolean
+            sandbox.loosened = SandboxSettings.loosened(unit.service)
         }
 
         var server = await server()
         server.isActivatable = activatable.contains("org.freedesktop.Notifications")
-        server.startFailures = statistics.number("server-start-failures")
         if !server.isThere { server.installed = await InstalledServer.all(query, environment: environment) }
-        server.waiting = statistics.number("waiting-banners")
-        server.failures = statistics.number("banner-failures")
-        server.rests = statistics.number("notification-server-rests") == 1
-        let session = SessionCheck(
-            hasLogin: await hasLogin(theirs), isWatched: statistics["session-watched"].map { $0.integer() == 1 },
-            isKnown: statistics["session-known"].map { $0.integer() == 1 }, lingers: lingers())
+        server.statistics = statistics
+        let session = SessionCheck(hasLogin: await hasLogin(theirs), statistics: statistics, lingers: lingers())
 
         let bridges = await BridgeCheck.ask(query)
         let link = await LinkCheck.ask(query)
         let told = await properties.isEmpty ? [] : query.diagnosis(.router)
-        var journal = journal(
-            of: process, theirs, properties.statistics, sandbox.wantsNamespaces == nil ? [:] : service)
+        var journal = journal(of: process, theirs, statistics, sandbox.wantsNamespaces == nil ? [:] : unit.service)
         journal.problem = told.first { $0.check == JournalCheck.check }
 
         let programs = router.findings + RunningProgram.all().compactMap(\.finding) + [unit.finding]
@@ -149,8 +139,7 @@ struct Diagnosis {
         var check = JournalCheck(
             folder: folder, mode: FileFacts.mode(of: folder + "/index.db"), room: FileFacts.room(at: folder),
             damaged: names.filter { $0.hasPrefix("index.db.damaged-") },
-            damagedEntries: statistics["damaged-rows"] ?? 0, earlier: names.filter { $0.contains(".earlier") },
-            log: JournalLog(statistics))
+            earlier: names.filter { $0.contains(".earlier") }, statistics: statistics)
         if service["ProtectSystem"]?.string == "strict" {
             check.writableFolders = service["ReadWritePaths"]?.elements?.compactMap(\.string)
                 .map { $0.hasPrefix("-") ? String($0.dropFirst()) : $0 }

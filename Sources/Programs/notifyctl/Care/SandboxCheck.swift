@@ -115,12 +115,10 @@ struct JournalCheck {
     var mode: UInt32?
     var room: UInt64?
     var damaged: [String] = []
-    /// Parts of the log and of the index that notifyd has left out since its start.
-    var damagedEntries: UInt64 = 0
     /// The files of earlier builds that were set aside.
     var earlier: [String] = []
-    /// `nil` if notifyd does not run, or tells nothing about it.
-    var log: JournalLog?
+    /// The counters of notifyd; empty if it does not run.
+    var statistics: [String: UInt64] = [:]
     /// The folders that the sandbox lets notifyd write to; `nil` if it may write anywhere.
     var writableFolders: [String]?
 
@@ -129,11 +127,10 @@ struct JournalCheck {
 
     var findings: [Finding] {
         var findings = [finding]
-        if let log { findings.append(log.finding()) }
-        if damagedEntries > 0 {
-            let parts =
-                damagedEntries == 1
-                ? "a part of it is damaged and is" : "\(damagedEntries) parts of it are damaged and are"
+        if let log = JournalLog(statistics) { findings.append(log.finding()) }
+        // Parts of the log and of the index that notifyd has left out since its start.
+        if let count = statistics["damaged-rows"], count > 0 {
+            let parts = count == 1 ? "a part of it is damaged and is" : "\(count) parts of it are damaged and are"
             findings.append(
                 .warning(
                     Self.check, "\(parts) left out",

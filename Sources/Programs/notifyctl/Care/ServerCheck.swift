@@ -1,5 +1,6 @@
 import Glibc
 import NotifyClient
+import NotifyText
 
 /// Whether there is a notification server: desktop notifications specification 1.2.
 struct ServerCheck {
@@ -15,24 +16,21 @@ struct ServerCheck {
     var identity: String?
     /// `nil` if it does not answer.
     var capabilities: [String]?
-    /// Whether notifyd does not call it for a while, because it has failed several times.
-    var rests = false
+    /// The counters of notifyd.
+    var statistics: [String: UInt64] = [:]
     /// Whether the bus knows how to start one.
     var isActivatable = false
-    /// Due banners that wait for a server.
-    var waiting = 0
-    /// Calls to it that failed since notifyd started.
-    var failures = 0
-    /// How often the bus could not start one.
-    var startFailures = 0
     /// Those that the bus knows how to start.
     var installed: [InstalledServer] = []
 
     private static let check = "notification server"
 
+    /// Due banners that wait for a server.
+    private var waiting: UInt64 { statistics["waiting-banners"] ?? 0 }
+
     var finding: Finding {
         guard isThere else {
-            if startFailures > 0 || installed.contains(where: { $0.failure != nil }) { return notStarted }
+            if statistics["server-start-failures"] ?? 0 > 0 || installed.contains(where: { $0.failure != nil }) { return notStarted }
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",
@@ -57,12 +55,13 @@ struct ServerCheck {
             return .problem(Self.check, "it answers with an error: \(words)", "Restart it, or use another one.")
         case .information(let name, let version):
             let title = "\(name) \(version)"
-            if rests {
+            // notifyd does not call it for a while.
+            if statistics["notification-server-rests"] == 1 {
                 return .warning(
                     Self.check, "\(title), which has failed several times: notifyd does not call it for a while",
                     "Its own log should say why; notifyd tries it again by itself.")
             }
-            if waiting > 0, failures > 0 {
+            if waiting > 0, statistics["banner-failures"] ?? 0 > 0 {
                 return .warning(
                     Self.check, "\(title), which did not show every banner: \(waitingBanners)",
                     "Its own log should say why; notifyd tries it again by itself.")
@@ -171,21 +170,20 @@ struct InstalledServer: Equatable {
 /// Whether notifyd can detect that the session is locked or idle.
 struct SessionCheck {
     var hasLogin = false
-    /// Whether a session is in use, according to notifyd; `nil` if it does not run.
-    var isWatched: Bool?
-    /// Whether notifyd has found a session at a seat; `nil` if it does not run, or is an older version.
-    var isKnown: Bool?
+    /// The counters of notifyd; empty if it does not run.
+    var statistics: [String: UInt64] = [:]
     /// Whether the user's services go on without a session; loginctl(1), enable-linger.
     var lingers = false
 
     var finding: Finding {
+        let isWatched = statistics["session-watched"]
         let unnoticed = "a lock is never noticed, but by notifyd-focus and browsers where they know the locker"
         let state =
             if !hasLogin {
                 "no logind: \(unnoticed)"
-            } else if isKnown == false {
+            } else if statistics["session-known"] == 0 {
                 "logind knows no session of yours at a seat: \(unnoticed)"
-            } else if isWatched == false {
+            } else if isWatched == 0 {
                 "locked or idle: every screen counts as hidden"
             } else {
                 isWatched == nil ? "logind is there" : "watched by way of logind, as far as your locker tells it"

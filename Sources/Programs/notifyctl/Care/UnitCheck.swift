@@ -14,6 +14,8 @@ struct UnitCheck {
     var restarts = 0
     var needsReload = false
     var hasJob = false
+    /// All properties that only a service has.
+    var service: [String: Value] = [:]
     /// Whether users may create user namespaces here; `nil` if that was not tested.
     var allowsNamespaces: Bool?
 
@@ -24,6 +26,16 @@ struct UnitCheck {
     var isFailing: Bool {
         activeState == "failed"
             || activeState == "activating" && restarts > 0 && !["", "success"].contains(failure.result)
+    }
+
+    /// Whether there is a service manager that cannot load it: it is missing, masked or bad. The bus starts notifyd by
+    /// it.
+    var isUnusable: Bool { hasManager && !["loaded", ""].contains(loadState) }
+
+    /// Its main process, if there is one.
+    var process: Int? {
+        let number: Int = service.number("MainPID")
+        return number > 0 ? number : nil
     }
 
     var finding: Finding {
@@ -74,20 +86,18 @@ struct UnitCheck {
 
 extension UnitCheck {
     /// Asks the service manager.
-    ///
-    /// - Returns: the state of the unit, and all properties of the service.
-    static func ask(_ query: BusQuery) async -> (UnitCheck, service: [String: Value]) {
-        guard await query.owner(of: Remote.manager.name) != nil else { return (UnitCheck(), [:]) }
+    static func ask(_ query: BusQuery) async -> UnitCheck {
+        guard await query.owner(of: Remote.manager.name) != nil else { return UnitCheck() }
         let (unit, service) = (await query.unit("notifyd.service"), await query.service("notifyd.service"))
         var check = UnitCheck(
             hasManager: true, loadState: unit.text("LoadState"), activeState: unit.text("ActiveState"),
             fragment: unit.text("FragmentPath"), failure: UnitFailure("notifyd", service),
             restarts: service.number("NRestarts"), needsReload: unit.flag("NeedDaemonReload"),
-            hasJob: unit["Job"]?.elements?.first?.integer() ?? 0 != 0)
+            hasJob: unit["Job"]?.elements?.first?.integer() ?? 0 != 0, service: service)
         if check.isFailing, check.failure.isOfNamespaces, check.failure.obstacle == nil {
             check.allowsNamespaces = await createsNamespaces()
         }
-        return (check, service)
+        return check
     }
 
     /// Whether unshare(1) gets a user namespace and a mount namespace; `nil` if it is not there.
@@ -210,31 +220,22 @@ enum NamespaceObstacle: Equatable {
 /// Whether notifyd runs, answers, and can be started by the bus.
 struct RouterCheck {
     var isRunning = false
-    /// `nil` if it does not answer, or not as notifyd does.
-    var version: String?
+    /// Its properties; empty if it does not answer, or not as notifyd does.
+    var properties: [String: Value] = [:]
     /// The program that has its name and answers otherwise.
     var stranger: String?
     var ownVersion = ""
     var process: Int?
-    /// The main process of the unit, if there is one.
-    var unitProcess: Int?
+    var unit = UnitCheck()
     var isActivatable = false
-    /// Whether notifyd.service has failed.
-    var unitHasFailed = false
-    /// Whether there is a service manager that cannot load notifyd.service: it is missing, masked or bad. The bus
-    /// starts notifyd by it.
-    var unitIsUnusable = false
-    var isPaused = false
     /// It is on the bus only to report a bad configuration.
     var hasBadConfiguration = false
-    var quiet: [Quiet] = []
-    /// How much of the room for claims of events that have not come is taken, in percent.
-    var awaitedFill = 0
 
     var findings: [Finding] {
         var findings = [router, activation]
+        let quiet = properties.quiet
         // Somebody has asked for this, so it is neither a warning nor a problem.
-        if isPaused {
+        if properties.flag("Paused") {
             findings.append(.ok("banners", "none: \(quiet.pause?.words() ?? "paused"); “notifyctl resume” ends that"))
         }
         if let desktop = quiet.desktop { findings.append(.ok("banners", desktop)) }
@@ -242,10 +243,10 @@ struct RouterCheck {
             findings.append(
                 .ok("banners", "muted: \(mutes); “notifyctl quiet” lists all, “notifyctl resume TOPIC” ends one"))
         }
-        if awaitedFill >= 90 {
+        if let fill = properties.statistics["awaited-fill"], fill >= 90 {
             findings.append(
                 .warning(
-                    "claims", "the room for claims of events that have not come is \(awaitedFill) % full",
+                    "claims", "the room for claims of events that have not come is \(fill) % full",
                     "When it is full, the program that has most there loses some, and banners may appear for events "
                         + "that were read elsewhere. “notifyctl forget /” drops all of them, with the history."))
         }
@@ -255,8 +256,8 @@ struct RouterCheck {
     private var router: Finding {
         let check = "notifyd"
         guard isRunning else {
-            if unitHasFailed { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
-            if unitIsUnusable {
+            if unit.isFailing { return .problem(check, "not running: notifyd.service has failed", "See “unit” below.") }
+            if unit.isUnusable {
                 return .problem(check, "not running, and the bus cannot start it", "See “unit” below.")
             }
             return isActivatable
@@ -270,7 +271,7 @@ struct RouterCheck {
             return .problem(check, "it does not start: its configuration is bad", "See “configuration” below.")
         }
         if let stranger { return .stranger(check, Router.name, stranger) }
-        guard let version else {
+        guard let version = properties["Version"]?.string else {
             return .problem(
                 check, "on the bus\(place), but it does not answer", "Restart it: systemctl --user restart notifyd")
         }
@@ -279,7 +280,7 @@ struct RouterCheck {
                 check, "version \(version)\(place); this notifyctl is \(ownVersion)",
                 "After an update: systemctl --user daemon-reload && systemctl --user restart notifyd")
         }
-        if let process, let unitProcess, unitProcess != process {
+        if let process, let main = unit.process, main != process {
             return .warning(
                 check, "version \(version)\(place), which is not that of notifyd.service",
                 "It was started by hand. End that process, then: systemctl --user restart notifyd")
@@ -288,7 +289,7 @@ struct RouterCheck {
     }
 
     private var activation: Finding {
-        if isActivatable, unitIsUnusable {
+        if isActivatable, unit.isUnusable {
             return .warning(
                 "activation", "the bus starts notifyd by its unit, which cannot be loaded", "See “unit” below.")
         }

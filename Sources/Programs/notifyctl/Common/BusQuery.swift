@@ -159,8 +159,8 @@ extension BusQuery {
     /// The `PATH` with which notifyd looks for the programs of buttons: that of the service manager if it starts
     /// notifyd, else that of the running notifyd; `nil` if neither is there.
     func pathOfButtons() async -> String? {
-        let (process, (unit, service)) = (await process(of: Router.name), await UnitCheck.ask(self))
-        guard process == nil ? unit.loadState == "loaded" : process == service["MainPID"]?.integer() else {
+        let (process, unit) = (await process(of: Router.name), await UnitCheck.ask(self))
+        guard process == nil ? unit.loadState == "loaded" : process == unit.process else {
             return process.flatMap(ProcessFacts.environment)?["PATH"]
         }
         return await managerEnvironment()?["PATH"]
@@ -180,7 +180,7 @@ struct Activation {
     /// - Parameter starting: if false, it only finds out why notifyd does not run.
     /// - Throws: if it is known why notifyd does not start. Otherwise the next call reports the error.
     func perform(starting: Bool) async throws {
-        let (unit, _) = await UnitCheck.ask(query)
+        let unit = await UnitCheck.ask(query)
         guard starting else {
             if let error = await failure(of: unit) { throw error }
             return
@@ -203,7 +203,7 @@ struct Activation {
             throw Complaint(.notReachable, "notifyd cannot be started: \(error.message)")
         }
         while await query.owner(of: Router.name) == nil {
-            let (unit, _) = await UnitCheck.ask(query)
+            let unit = await UnitCheck.ask(query)
             if let error = await failure(of: unit) { throw error }
             // It may be on another bus.
             if unit.activeState == "active", !unit.hasJob { return }
