@@ -26,4 +26,27 @@ extension Duration {
         let unit = Self.units.first { microseconds % $0.size == 0 }
         return unit.map { "\(microseconds / $0.size)\($0.name)" } ?? "\(microseconds)us"
     }
+
+    /// A measured duration, rounded for reading: `412 µs`, `31.4 ms`, `2.50 s`, `10 min`.
+    package var displayText: String {
+        let microseconds = microseconds
+        switch microseconds {
+        case ..<0: return "-" + (.zero - self).displayText
+        case ..<1000: return "\(microseconds) µs"
+        case ..<999_950:
+            let tenths = (microseconds + 50) / 100
+            return "\(tenths / 10).\(tenths % 10) ms"
+        case ..<120_000_000:
+            let hundredths = (microseconds + 5000) / 10_000
+            return "\(hundredths / 100).\(hundredths / 10 % 10)\(hundredths % 10) s"
+        default: return "\(microseconds / 60_000_000) min"
+        }
+    }
+
+    /// A duration that somebody chose, without decimals where there are none: `100 ms`, `5 s`.
+    package var shortText: String {
+        let microseconds = microseconds
+        if microseconds % 1_000_000 == 0 { return "\(microseconds / 1_000_000) s" }
+        return microseconds % 1000 == 0 ? "\(microseconds / 1000) ms" : displayText
+    }
 }

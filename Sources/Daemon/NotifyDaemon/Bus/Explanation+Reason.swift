@@ -1,4 +1,5 @@
 import Journal
+import NotifyText
 import Routing
 
 /// The decision as a sentence or two.
@@ -14,7 +15,7 @@ extension Explanation {
         if let elsewhere = reasonElsewhere(decision, passedOnBy: claimant) { return elsewhere }
         switch decision.outcome {
         case .claimed where decision.form == .provisional && confirmation(of: decision) != nil:
-            let confirmed = confirmation(of: decision).map(Self.text) ?? ""
+            let confirmed = confirmation(of: decision)?.displayText ?? ""
             return "\(claimant) held it \(Self.moment(ofClaim: decision)), and confirmed it after \(confirmed)."
         case .claimed where decision.action != nil, .retracted where decision.action != nil:
             let isUser = shownByPublisher != nil && decision.claimant == event.sender
@@ -157,20 +158,20 @@ extension Explanation {
     private func unclaimed(_ decision: StoredDecision) -> String {
         if isReplayed, let opened = decision.opened, let deadline = decision.deadline {
             let again = Duration.microseconds(deadline - opened)
-            return "Nobody claimed it in the \(Self.text(again)) that it had after a restart of notifyd."
+            return "Nobody claimed it in the \(again.displayText) that it had after a restart of notifyd."
         }
         if event.window == 0 {
             return waitsForScreens
                 ? "Its route waits for screens only, and no screen covered its topic."
                 : "Its window was 0, so nobody was waited for."
         }
-        return "Nobody claimed it within its window of \(Self.shortText(.microseconds(event.window)))."
+        return "Nobody claimed it within its window of \(Duration.microseconds(event.window).shortText)."
     }
 
     /// Why a banner was late.
     private func late(_ decision: StoredDecision) -> String? {
         guard let delay = decision.delay, let lateness = decision.lateness else { return nil }
-        let time = Self.text(.microseconds(lateness))
+        let time = Duration.microseconds(lateness).displayText
         let cause =
             switch delay {
             case .absent: "there was no notification server"
@@ -188,7 +189,7 @@ extension Explanation {
         switch end.form {
         case .released:
             guard let latency = end.latency else { return "\(claimant) held it and then released it." }
-            return "\(claimant) held it until \(text(latency)) after it was published, and then released it."
+            return "\(claimant) held it until \(latency.displayText) after it was published, and then released it."
         case .ranOut: return "\(claimant) held it and did not confirm it in time."
         default: return "\(claimant) held it and left the bus."
         }
@@ -212,34 +213,11 @@ extension Explanation {
         guard let latency = decision.latency else {
             return "after a restart of the machine, so that its latency is not known"
         }
-        return latency == 0 ? "as it came in" : "\(text(.microseconds(latency))) after it was published"
+        return latency == 0 ? "as it came in" : "\(Duration.microseconds(latency).displayText) after it was published"
     }
 
     private static func name(_ claimant: String, _ program: String?) -> String {
         program.map { "\($0) (\(claimant))" } ?? claimant
-    }
-
-    /// A measured duration, rounded for reading and spelled as in the drawing of `notifyctl why`: `412 µs`, `31.4 ms`,
-    /// `2.50 s`, `10 min`.
-    private static func text(_ duration: Duration) -> String {
-        let microseconds = duration.microseconds
-        switch microseconds {
-        case ..<1000: return "\(microseconds) µs"
-        case ..<999_950:
-            let tenths = (microseconds + 50) / 100
-            return "\(tenths / 10).\(tenths % 10) ms"
-        case ..<120_000_000:
-            let hundredths = (microseconds + 5000) / 10_000
-            return "\(hundredths / 100).\(hundredths / 10 % 10)\(hundredths % 10) s"
-        default: return "\(microseconds / 60_000_000) min"
-        }
-    }
-
-    /// A duration that somebody chose: `100 ms`, `5 s`.
-    private static func shortText(_ duration: Duration) -> String {
-        let microseconds = duration.microseconds
-        if microseconds % 1_000_000 == 0 { return "\(microseconds / 1_000_000) s" }
-        return microseconds % 1000 == 0 ? "\(microseconds / 1000) ms" : text(duration)
     }
 }
 

@@ -3,8 +3,6 @@ import Glibc
 import NotifyClient
 import NotifyText
 
-import struct Routing.RouteTable
-
 struct TopCommand: BusCommand {
     static let configuration = CommandConfiguration(
         commandName: "top", abstract: "Show open windows, screens, outcomes, rates and latencies, live.",

@@ -3,8 +3,6 @@ import Glibc
 import NotifyClient
 import NotifyText
 
-import struct Routing.RouteTable
-
 struct BusOptions: ParsableArguments {
     @Option(help: "The D-Bus address of the bus, instead of the session bus.") var address: String?
 

@@ -2,8 +2,6 @@ import Glibc
 import NotifyClient
 package import NotifyText
 
-import struct Routing.RouteTable
-
 /// A point in time, in microseconds since 1970-01-01 00:00 UTC, formatted in the local time zone.
 struct Timestamp {
     private let microseconds: Int64
@@ -80,27 +78,6 @@ struct Timestamp {
         var buffer = [CChar](repeating: 0, count: 64)
         let count = strftime(&buffer, buffer.count, format, &parts)
         return String(decoding: buffer[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self)
-    }
-}
-
-extension Duration {
-    /// With a fitting unit: `412 µs`, `31.4 ms`, `2.50 s`, `10 min`.
-    var displayText: String {
-        let microseconds = microseconds
-        if microseconds < 0 { return "-" + (.zero - self).displayText }
-        switch microseconds {
-        case 0..<1000: return "\(microseconds) µs"
-        case ..<1_000_000: return (Double(microseconds) / 1e3).fixed(1) + " ms"
-        case ..<120_000_000: return (Double(microseconds) / 1e6).fixed(2) + " s"
-        default: return "\(microseconds / 60_000_000) min"
-        }
-    }
-
-    /// Without decimals where there are none: `100 ms`, `5 s`.
-    var shortText: String {
-        if microseconds % 1_000_000 == 0 { return "\(microseconds / 1_000_000) s" }
-        if microseconds % 1000 == 0 { return "\(microseconds / 1000) ms" }
-        return displayText
     }
 }
 

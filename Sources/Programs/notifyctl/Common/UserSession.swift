@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import NotifyClient
+import NotifyText
 import UserFiles
 
 /// The session of another user, for root.

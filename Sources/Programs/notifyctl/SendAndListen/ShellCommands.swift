@@ -5,8 +5,6 @@ import NotifyText
 import UserFiles
 import Watching
 
-import struct Routing.RouteTable
-
 struct ShellCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shell", abstract: "Be told when a long command in a terminal has ended that you do not look at.",
