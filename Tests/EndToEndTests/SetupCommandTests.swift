@@ -25,7 +25,8 @@ import Testing
 
     /// The files in a home, with what is in them.
     private func files(_ home: TemporaryFolder) async throws -> String {
-        try await run(home, "/bin/sh", "-c", "cd && { find . ! -type d && find . -type f -exec md5sum {} +; } | sort").text
+        let script = "cd && { find . ! -type d && find . -type f -exec md5sum {} +; } | sort"
+        return try await run(home, "/bin/sh", "-c", script).text
     }
 
     @Test func whatIsSetUpWorksAndIsTakenBackToTheByte() async throws {

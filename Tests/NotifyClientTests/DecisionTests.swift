@@ -103,10 +103,11 @@ struct DecisionTests {
         #expect(held.line() == "claimed by :1.2 held after 7.9 ms")
     }
 
-    @Test(arguments: [
-        (.shown, "at 100.3 ms; the notification server answered at 400.0 ms"),
-        (.dismissed, "at 100.3 ms, closed by the user at 400.0 ms"), (.retracted, "at 100.3 ms, not taken back"),
-    ] as [(Outcome.Kind, String)])
+    @Test(
+        arguments: [
+            (.shown, "at 100.3 ms; the notification server answered at 400.0 ms"),
+            (.dismissed, "at 100.3 ms, closed by the user at 400.0 ms"), (.retracted, "at 100.3 ms, not taken back"),
+        ] as [(Outcome.Kind, String)])
     func aBannerHasTheSameTimeWhateverBecomesOfIt(_ outcome: Outcome.Kind, _ note: String) {
         var decision = explanation(outcome, resolved: 400)
         decision.lateness = .microseconds(250)

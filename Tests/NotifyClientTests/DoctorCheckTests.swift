@@ -312,7 +312,8 @@ struct DoctorCheckTests {
         #expect(ServerCheck().finding.level == .warning)
         #expect(ServerCheck(isThere: true).finding.level == .problem)
         #expect(ServerCheck(isThere: true, answer: .error("boom")).finding.state.contains("boom"))
-        #expect(ServerCheck(isThere: true, answer: known, statistics: ["notification-server-rests": 1]).finding.level == .warning)
+        let resting = ServerCheck(isThere: true, answer: known, statistics: ["notification-server-rests": 1])
+        #expect(resting.finding.level == .warning)
         let plain = ServerCheck(isThere: true, answer: known, capabilities: ["body"]).finding
         #expect(plain == .ok("notification server", "dunst 1.9, which cannot show buttons"))
     }

@@ -199,7 +199,8 @@ struct ConfigurationTests {
             text: "[defaults]\nwindow = \"1s\"\nmax_window = \"500ms\"\n", place: "3:1",
             word: "'max_window' is 500ms; it must not be shorter than the window, 1s"),
         Mistake(
-            text: "[defaults]\nmax_window = \"50ms\"\n", place: "2:1", word: "must not be shorter than the window, 100ms"),
+            text: "[defaults]\nmax_window = \"50ms\"\n", place: "2:1",
+            word: "must not be shorter than the window, 100ms"),
         Mistake(text: "[log]\nlevel = '''x\nb\n", place: "2:9", word: "to the end of the file"),
         Mistake(text: "[[policy]]\ntopic = \"/a\"\n", place: "1:1", word: "a rule allows or denies something"),
         Mistake(text: "[[policy]]\ndeny = [\"claims\"]\n", place: "2:9", word: "\"publish\", \"claim\", \"control\""),

@@ -30,7 +30,8 @@ struct ServerCheck {
 
     var finding: Finding {
         guard isThere else {
-            if statistics["server-start-failures"] ?? 0 > 0 || installed.contains(where: { $0.failure != nil }) { return notStarted }
+            let hasFailed = statistics["server-start-failures"] ?? 0 > 0
+            if hasFailed || installed.contains(where: { $0.failure != nil }) { return notStarted }
             if isActivatable, waiting > 0 {
                 return .warning(
                     Self.check, "not running, and \(waitingBanners)",

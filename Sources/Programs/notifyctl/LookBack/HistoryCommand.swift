@@ -294,7 +294,12 @@ struct ForgetCommand: BusCommand {
             case nil: return (subject, nil)
             case .event(let id): return (subject, id == 0 ? 0 : EventID(rawValue: id - 1))
             case .time(let moment):
-                return (subject, try await HistoryReader(client: client, topic: subject).last(before: moment))
+                let events = HistoryReader(client: client, topic: subject)
+                // Without an event since then all of now are before it.
+                let end = try await client.snapshot(subject).cursor
+                // Later events may have been published before it, if their publishers say so.
+                let next = try await events.first(1, after: 0) { ($0.event.published ?? 0) >= moment }.first?.event.id
+                return (subject, next.map { EventID(rawValue: $0.rawValue - 1) } ?? end)
             }
         }
         let topic = try await client.explain(id).topic
@@ -310,23 +315,5 @@ struct ForgetCommand: BusCommand {
                     + "notifyctl forget \(topic) --before \(id.rawValue + 1)")
         }
         return (topic, id)
-    }
-}
-
-extension HistoryReader {
-    /// The last event before the first one that was published at a time or later; 0 if there is none. Later events may
-    /// have been published before it, if their publishers say so.
-    ///
-    /// - Parameter moment: microseconds since the epoch.
-    fileprivate func last(before moment: Int64) async throws(NotifyError) -> EventID {
-        var last: EventID = 0
-        while true {
-            let page = try await client.history(topic, after: last)
-            for record in page {
-                if (record.event.published ?? 0) >= moment { return last }
-                last = record.event.id
-            }
-            if page.isEmpty { return last }
-        }
     }
 }

@@ -246,15 +246,13 @@ enum StatusBar: String, ExpressibleByArgument, CaseIterable, Sendable {
         "notifyd accepts nothing, because \(line(status.degradation))"
     }
 
-    private static func words(_ quiet: Quiet, _ now: Int64) -> String {
-        "quiet" + (quiet.until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
-    }
+    private static func words(_ quiet: Quiet, _ now: Int64) -> String { "quiet" + quiet.end(at: now) }
 
     /// One line that is not too long.
     private static func short(_ text: String) -> String { line(text).truncated(to: longestText) }
 
     private static func line(_ text: String) -> String {
-        Terminal.plain(text.split { $0.isNewline || $0 == "\t" }.joined(separator: " "))
+        Terminal.plain(text.flat)
     }
 }
 
@@ -268,6 +266,9 @@ extension InboxStatus {
 }
 
 extension String {
+    /// The text on one line.
+    var flat: String { split { $0.isNewline || $0 == "\t" }.joined(separator: " ") }
+
     /// The text in Pango's markup.
     fileprivate var markup: String {
         var result = String.UnicodeScalarView()

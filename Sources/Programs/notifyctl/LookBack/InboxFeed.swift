@@ -82,8 +82,7 @@ final class InboxFeed: Sendable {
         }
         let client = client.notStarting
         let total = try await client.unread(topic)
-        // An older daemon does not have this property.
-        let quiet = (try? await client.quiet()) ?? []
+        let quiet = await client.quietNow()
         let (wanted, isNeeded) = screen.withLock { screen in
             screen.quiet = quiet
             let isNeeded = isStale || screen.list.isShort || total != screen.list.total
@@ -197,8 +196,7 @@ final class InboxFollower: Sendable {
             // A journal that cannot be written may not be readable either.
             return degradation.isEmpty ? nil : status
         }
-        // An older daemon does not have this property.
-        status.quiet = InboxStatus.quiet((try? await client.quiet()) ?? [], at: topic)
+        status.quiet = InboxStatus.quiet(await client.quietNow(), at: topic)
         return status
     }
 }

@@ -171,9 +171,9 @@ struct InboxFrame {
             cell = cell + Cell("until " + Timestamp(end).end(seenAt: now), .yellow) + Cell("  ")
         }
         if entry.urgency == .critical { cell = cell + Cell("! ", .red) }
-        if let app = entry.appearance.app { cell = cell + Cell(Self.flat(app) + ": ", .dim) }
-        cell = cell + Cell(Self.flat(entry.text.title), isSelected ? .bold : .plain)
-        if !entry.text.body.isEmpty { cell = cell + Cell(" – " + Self.flat(entry.text.body)) }
+        if let app = entry.appearance.app { cell = cell + Cell(app.flat + ": ", .dim) }
+        cell = cell + Cell(entry.text.title.flat, isSelected ? .bold : .plain)
+        if !entry.text.body.isEmpty { cell = cell + Cell(" – " + entry.text.body.flat) }
         if !entry.appearance.buttons.isEmpty { cell = cell + Cell("  [\(entry.appearance.buttons.count)]", .dim) }
         return cell
     }
@@ -191,10 +191,5 @@ struct InboxFrame {
         let origin = [Cell("\(entry.id)", .dim), Cell(Timestamp(entry.published).text, .dim)]
         lines += ((entry.appearance.app.map { [Cell($0, .dim)] } ?? []) + origin).joined().folded(to: room)
         return lines.map { Cell(Self.indentation) + $0 }
-    }
-
-    /// Text on one line.
-    private static func flat(_ text: String) -> String {
-        text.split { $0.isNewline || $0 == "\t" }.joined(separator: " ")
     }
 }

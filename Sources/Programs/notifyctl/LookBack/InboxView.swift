@@ -1,8 +1,6 @@
 import NotifyClient
 import NotifyText
 
-import struct Routing.RouteTable
-
 /// Runs an ``InboxScreen`` on the terminal: draws it, and does what its keys ask.
 struct InboxView: Sendable {
     /// The shortest time between two frames.
@@ -94,8 +92,7 @@ struct InboxView: Sendable {
 
     private func mute(_ entry: InboxEntry) async throws(NotifyError) -> String {
         let (client, topic) = (feed.client, entry.topic)
-        // An older daemon does not have this property.
-        let isMuted = (try? await client.quiet().isMuted(topic)) ?? false
+        let isMuted = await client.quietNow().isMuted(topic)
         try await client.mute(topic, for: isMuted ? .zero : InboxScreen.mute)
         let now = Timestamp.now
         guard isMuted else {

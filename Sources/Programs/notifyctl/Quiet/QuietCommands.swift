@@ -32,7 +32,7 @@ struct MuteCommand: BusCommand {
         if topic == "/", isEnd { try await refuseForDesktop(client) }
         try await client.mute(topic, for: duration)
         await complainIfNotStored(client)
-        let rest = isEnd ? await remainder(client).concerning(topic) : []
+        let rest = isEnd ? await client.quietNow().concerning(topic) : []
         let exceptions = isEnd ? [] : await ConfiguredRoutes.breakingThrough(at: topic)
         output.write(
             quiet: rest, exceptions: exceptions,
@@ -41,8 +41,10 @@ struct MuteCommand: BusCommand {
     }
 }
 
-/// What is quiet now; nothing with an older daemon, which does not have the property.
-private func remainder(_ client: NotifyClient) async -> [Quiet] { (try? await client.quiet()) ?? [] }
+extension NotifyClient {
+    /// What is quiet now; nothing with an older daemon, which does not have the property.
+    func quietNow() async -> [Quiet] { (try? await quiet()) ?? [] }
+}
 
 extension OutputOptions {
     /// - Parameters:
@@ -145,7 +147,7 @@ struct ResumeCommand: BusCommand {
         if let topic { try await client.mute(topic, for: .zero) }
         if isEverything { try await client.setPaused(false) }
         await complainIfNotStored(client)
-        let rest = await remainder(client)
+        let rest = await client.quietNow()
         guard let topic else {
             let now = Timestamp.now
             let text = rest.map { "Still quiet: " + $0.sentence(at: now) }.joined(separator: "\n")
@@ -162,8 +164,7 @@ extension Quiet {
         if cause == .desktop { return "Banners are \([self].desktop ?? "")." }
         let state = cause == .schedule ? "quiet by a schedule" : "muted"
         return Terminal.plain(
-            "\(topic) is \(state)" + (until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "")
-                + "; “notifyctl resume \(topic)” ends that.")
+            "\(topic) is \(state)\(end(at: now)); “notifyctl resume \(topic)” ends that.")
     }
 }
 
@@ -193,7 +194,7 @@ struct QuietCommand: BusCommand {
 
 /// Nothing but the desktop's own “do not disturb” holds back all banners: notifyd follows it, and does not end it.
 private func refuseForDesktop(_ client: NotifyClient) async throws {
-    let all = await remainder(client).filter { $0.topic == "/" }
+    let all = await client.quietNow().filter { $0.topic == "/" }
     guard all.map(\.cause) == [.desktop] else { return }
     throw NotifyError(.refused, all[0].sentence(at: Timestamp.now))
 }
@@ -208,9 +209,11 @@ extension Quiet {
     /// Such as `paused until 14:05`, `/post until 14:05` or `/ until 07:00 (schedule)`.
     func words(at now: Int64 = Timestamp.now) -> String {
         let subject = cause == .paused ? "paused" : topic
-        let end = until.map { " until " + Timestamp($0).end(seenAt: now) } ?? ""
-        return subject + end + ([.paused, .muted].contains(cause) ? "" : " (\(cause))")
+        return subject + end(at: now) + ([.paused, .muted].contains(cause) ? "" : " (\(cause))")
     }
+
+    /// Such as ` until 14:05`; empty if it does not end by itself.
+    func end(at now: Int64) -> String { until.map { " until " + Timestamp($0).end(seenAt: now) } ?? "" }
 
     var json: JSON { ["topic": topic, "until": until, "cause": cause.rawValue] }
 
