@@ -173,7 +173,8 @@ struct RecentClaims: Sendable {
     static func answers(_ client: NotifyClient) async -> [Answer] {
         do {
             let history = HistoryReader(client: client, topic: "/")
-            let claimed = try await history.newest(events).filter { $0.outcome == .claimed || $0.outcome == .retracted }
+            let recent = try await history.last(events, readingAtMost: events)
+            let claimed = recent.filter { $0.outcome == .claimed || $0.outcome == .retracted }
             let ids = claimed.suffix(explained).map(\.event.id)
             return try await history.explanations(of: ids).flatMap { explanation in
                 explanation.answers.compactMap { claim in

@@ -147,31 +147,22 @@ struct HistoryReader {
         return unread.filter { !read.contains($0.event.id) }
     }
 
-    func last(_ count: Int) async throws(NotifyError) -> [RecordedEvent] {
-        // Pages only go forwards. Ids grow with time, so this steps back by a quickly growing span.
-        let end = try await client.snapshot(topic).cursor.rawValue
-        var span: UInt64 = 1000
-        while true {
-            let start = end > span ? end - span : 0
-            let found = try await first(.max, after: EventID(rawValue: start))
-            if found.count >= count || start == 0 { return found.suffix(count) }
-            span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
-        }
-    }
-
-    /// The newest events, in ascending order: about `limit`, and fewer if finding more takes longer.
-    func newest(_ limit: Int) async throws(NotifyError) -> [RecordedEvent] {
-        // A topic without values: only the cursor of the snapshot is needed.
+    /// The last events, in ascending order.
+    ///
+    /// - Parameter limit: how many may be read at a time. Fewer events are found if finding more takes more.
+    func last(_ count: Int, readingAtMost limit: Int = .max) async throws(NotifyError) -> [RecordedEvent] {
+        // Pages only go forwards. Ids grow with time, so this steps back by a quickly growing span. Only the cursor of
+        // the snapshot is needed, and this topic has no values.
         let end = try await client.snapshot("/-").cursor.rawValue
-        var span = UInt64(limit)
+        var span: UInt64 = 1000
         var found: [RecordedEvent] = []
         while true {
             let start = end > span ? end - span : 0
-            // A span with too many events would return its oldest, so it is halved.
             let events = try await first(limit, after: EventID(rawValue: start))
+            // Of a span with too many events these are the oldest.
             if events.count == limit { return found.isEmpty ? events : found }
             found = events
-            if start == 0 { return found }
+            if found.count >= count || start == 0 { return found.suffix(count) }
             span = span.multipliedReportingOverflow(by: 32).overflow ? .max : span * 32
         }
     }
