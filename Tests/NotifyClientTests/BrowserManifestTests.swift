@@ -51,7 +51,7 @@ struct BrowserManifestTests {
 
     @Test func withoutRulesTheDoctorSaysNothing() {
         #expect(BrowserCheck().findings.isEmpty)
-        #expect(BrowserCheck(browsers: [("firefox", "/usr/bin/notifyd-browser", true)]).findings.isEmpty)
+        #expect(BrowserCheck(browsers: [("firefox", "f.json", "/usr/bin/notifyd-browser", true)]).findings.isEmpty)
     }
 
     @Test func rulesWithoutABrowserAreNoGood() {
@@ -62,7 +62,8 @@ struct BrowserManifestTests {
 
     @Test func itSaysWhichBrowsersAreConnected() {
         var check = BrowserCheck(
-            rules: .success(TabRules()), browsers: [("firefox", "/usr/bin/notifyd-browser", true)], unaware: ["brave"])
+            rules: .success(TabRules()), browsers: [("firefox", "f.json", "/usr/bin/notifyd-browser", true)],
+            unaware: ["brave"])
         #expect(check.findings.map(\.level) == [.ok])
         let words = "firefox can start notifyd-browser; brave does not know it (notifyctl browser install); "
         #expect(check.findings[0].state.hasPrefix(words + "no browser is connected now"))
@@ -72,7 +73,7 @@ struct BrowserManifestTests {
 
     @Test func aBrowserThatHasRunInASandboxAloneIsNotCalledGood() {
         var check = BrowserCheck(
-            rules: .success(TabRules()), browsers: [("firefox", "/usr/bin/notifyd-browser", true)])
+            rules: .success(TabRules()), browsers: [("firefox", "f.json", "/usr/bin/notifyd-browser", true)])
         check.confined = [("firefox", "firefox has run here only from Snap", "Use another.")]
         check.hasFree = false
         #expect(check.findings == [.warning("browser", "firefox has run here only from Snap", "Use another.")])
@@ -80,7 +81,7 @@ struct BrowserManifestTests {
         check.connected = ["firefox"]
         #expect(check.findings.map(\.level) == [.ok])
         check = BrowserCheck(
-            rules: check.rules, browsers: check.browsers + [("brave", "/usr/bin/notifyd-browser", true)])
+            rules: check.rules, browsers: check.browsers + [("brave", "b.json", "/usr/bin/notifyd-browser", true)])
         check.confined = [("firefox", "firefox has run here only from Snap", "Use another.")]
         #expect(
             check.findings.first?.state.hasPrefix(
@@ -94,7 +95,7 @@ struct BrowserManifestTests {
     }
 
     @Test func aHostThatIsGoneIsAProblem() {
-        let findings = BrowserCheck(browsers: [("brave", "/opt/gone", false)]).findings
+        let findings = BrowserCheck(browsers: [("brave", "b.json", "/opt/gone", false)]).findings
         #expect(findings.map(\.level) == [.problem])
         #expect(findings[0].advice?.contains("notifyctl browser install brave") == true)
     }

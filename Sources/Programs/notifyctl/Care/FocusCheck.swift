@@ -130,8 +130,9 @@ struct FocusUnit {
 
 /// Whether browsers can start notifyd-browser, and whether its rules are right.
 struct BrowserCheck {
-    /// A browser that knows notifyd-browser: its name, what it would start, and whether that is there.
-    typealias Known = (name: String, host: String, isUsable: Bool)
+    /// A browser that knows notifyd-browser: its name, the file that says so, what it would start, and whether that is
+    /// there.
+    typealias Known = (name: String, file: String, host: String, isUsable: Bool)
 
     private static let check = "browser"
 
@@ -198,25 +199,19 @@ struct BrowserCheck {
 extension BrowserCheck {
     init(environment: [String: String]) {
         let folders = BrowserFolders(environment: environment)
-        self.init(rules: TabRules.inForce(environment), connected: RunningHost.browsers)
+        let file = BaseDirectories { environment[$0] }.configuration + "/browser.toml"
+        let rules = ConfigurationText.parsed(file) { text, file throws(ConfigurationError) in
+            try TabRules.read(file: file, text: text)
+        }
+        self.init(rules: rules, connected: RunningHost.browsers)
         for browser in KnownBrowser.allCases {
             if let known = browser.manifest(folders) {
-                browsers.append((browser.rawValue, known.manifest.host, known.manifest.isUsable))
+                browsers.append((browser.rawValue, known.file, known.manifest.host, known.manifest.isUsable))
             } else if browser.isUsed(folders) {
                 unaware.append(browser.rawValue)
             }
             if let (state, advice) = browser.confinement(folders) { confined.append((browser.rawValue, state, advice)) }
         }
         hasFree = KnownBrowser.allCases.contains { $0.isUsed(folders) }
-    }
-}
-
-extension TabRules {
-    /// The rules in browser.toml of a user, or its mistakes; `nil` if there is no such file.
-    static func inForce(_ environment: [String: String]) -> Result<TabRules, ConfigurationError>? {
-        let folder = BaseDirectories { environment[$0] }.configuration
-        return ConfigurationText.parsed(folder + "/browser.toml") { text, file throws(ConfigurationError) in
-            try read(file: file, text: text)
-        }
     }
 }

@@ -4,7 +4,6 @@ import NotifyClient
 import NotifyText
 import TOMLTables
 import UserFiles
-import Watching
 
 struct BrowserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -24,32 +23,22 @@ struct BrowserCommand: ParsableCommand {
     @OptionGroup var output: OutputOptions
 
     func run() {
-        let folders = BrowserFolders(environment: ChildProcess.currentEnvironment)
-        let known = KnownBrowser.allCases.compactMap { browser in
-            browser.manifest(folders).map { (browser, $0.file, $0.manifest) }
+        let check = BrowserCheck(environment: ChildProcess.currentEnvironment)
+        var lines = check.browsers.map { name, file, host, isUsable in
+            Terminal.plain("\(name) starts \(host)\(isUsable ? "" : ", which is not there"), says \(file)")
         }
-        let unaware = KnownBrowser.allCases.filter { browser in
-            browser.isUsed(folders) && !known.contains { $0.0 == browser }
-        }
-        var lines = known.map { browser, file, manifest in
-            Terminal.plain(
-                "\(browser.rawValue) starts \(manifest.host)"
-                    + (manifest.isUsable ? ", says \(file)" : ", which is not there, says \(file)"))
-        }
-        lines += unaware.map {
-            "\($0.rawValue) does not know notifyd-browser: notifyctl browser install \($0.rawValue)"
-        }
-        lines += KnownBrowser.allCases.compactMap { $0.confinement(folders) }.map { "\($0.state). \($0.advice)" }
+        lines += check.unaware.map { "\($0) does not know notifyd-browser: notifyctl browser install \($0)" }
+        lines += check.confined.map { "\($0.state). \($0.advice)" }
         if lines.isEmpty { lines = ["No browser has run here: notifyctl browser install firefox"] }
         var mistakes: [String] = []
-        if case .failure(let error) = TabRules.inForce(ChildProcess.currentEnvironment) { mistakes = error.lines }
+        if case .failure(let error) = check.rules { mistakes = error.lines }
         lines += mistakes.map { "The rules have a mistake: \(Terminal.plain($0))" }
         output.write(
             [
-                "browsers": known.map { browser, file, manifest -> JSON in
-                    ["browser": browser.rawValue, "file": file, "host": manifest.host, "usable": manifest.isUsable]
+                "browsers": check.browsers.map { name, file, host, isUsable -> JSON in
+                    ["browser": name, "file": file, "host": host, "usable": isUsable]
                 },
-                "unaware": unaware.map(\.rawValue), "mistakes": mistakes,
+                "unaware": check.unaware, "mistakes": mistakes,
             ], text: lines.joined(separator: "\n"))
     }
 }
