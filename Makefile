@@ -317,7 +317,7 @@ fuzz: ## Fuzz every parser of external input, FUZZ_SECONDS each (60)
 	.ci/packages build
 	SWIFT='$(SWIFT)' .ci/fuzz
 
-mutants: ## Plant faults, and list which tests find them; writes docs/mutants.md
+mutants: ## Plant faults, and list which test finds each; writes docs/mutants.md
 	.ci/packages build mutants test
 	SWIFT='$(SWIFT)' .ci/mutants
 

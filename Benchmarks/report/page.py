@@ -22,8 +22,8 @@ def put(path, name, text):
     say(f"written: {os.path.relpath(path, ROOT)}")
 
 
-def table(head, rows):
-    lines = [head, ["---"] + ["--:"] * (len(head) - 1), *rows]
+def table(head, rows, alignment="--:"):
+    lines = [head, ["---"] + [alignment] * (len(head) - 1), *rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
