@@ -1,7 +1,7 @@
 import NotifyTestSupport
 import Testing
 
-/// The notation itself: it is read as it is printed, and a mistake is named with its line and column.
+/// The notation itself: a mistake is named with its line and column.
 @Suite struct ScenarioNotationTests {
     private func error(_ text: String) -> ScenarioError? {
         do throws(ScenarioError) {
@@ -60,58 +60,6 @@ import Testing
         #expect(error?.column == column)
         #expect(error?.reason.contains(reason) == true, "\(String(describing: error))")
         #expect(error?.description.hasPrefix("x.timeline:\(line):\(column): ") == true)
-    }
-
-    @Test func everyPartOfTheNotationIsPrintedAsItIsRead() throws {
-        let text = """
-            Everything there is
-
-            step 5ms
-            window 1500ms
-            max_per_second 3
-            suppress focused, visible
-            virtual only: it is only here to be read
-            real-time events 7
-            route /quiet/{id} banner=false window=2s coalesce=none
-            a = /post/27 {from="Mina" distance=5000 far=true} window=0ms source="chat"
-            b = /post/{n} 667 times 90ms apart ttl=12h
-            c = /post/28
-            s = screen on /post/27 mode=ask state=hidden lease=2s clear=false
-            s at 1: mode=auto lease=3s
-            t = topic /post for 2s
-            u = topic /
-
-            ms               0         50
-            server           +---x---~---!
-            publisher        a-----------!
-            publisher-2      -bc----------
-            phone            -a-?-t------!
-            phone holds      -a----------#
-            phone completes  ---aa--------
-            phone's s        --[f-v-h+-1-]
-            tablet closes    ---s---------
-            paused           --[-----]----
-            locked           ---[----]-[--
-            mute             ---t---------
-            unmute           ------u------
-            banner           ---a------(ac)
-
-            phone claims a: recorded
-            phone claims ?: unknown
-            phone claims t: 2
-            phone holds a for 160ms: suppressed
-            phone completes a: done, NotClaimant
-            tablet closes s: AccessDenied
-            a counts 2
-            c repeats a
-            c is refused: InvalidEvent
-            a stays undecided
-            each b shown within 500ms, 6 to a banner, updated in place
-
-            """
-        let scenario = try Scenario(parsing: text, file: "x.timeline")
-        #expect(scenario.description == text)
-        #expect(try Scenario(parsing: scenario.description, file: "x.timeline") == scenario)
     }
 
     @Test func aLaneMayGoOnInASecondLine() throws {
@@ -181,11 +129,5 @@ import Testing
         let recording = try VirtualStage.play(scenario)
         let differences = Comparison.differences(between: scenario, and: recording)
         for difference in differences { Issue.record("\(scenario.title)\n\(difference)") }
-    }
-
-    @Test(arguments: ScenarioFiles.names)
-    func scenarioIsPrintedAsItIsRead(_ file: String) throws {
-        let scenario = try ScenarioFiles.read(file)
-        #expect(try Scenario(parsing: scenario.description, file: file) == scenario)
     }
 }

@@ -218,3 +218,42 @@ extension Duration {
         return "\(microseconds / 1000).\(String(repeating: "0", count: 3 - digits.count))\(digits) ms"
     }
 }
+
+/// Draws lanes: the same picture that is read.
+enum Drawing {
+    static let ticks = 10
+
+    /// The lines of one lane. What shares a column stands one below the other, or in a group where it is the last.
+    static func lines(_ marks: [Lane.Mark], width: Int = 0) -> [String] {
+        let columns = Dictionary(grouping: marks, by: \.column).mapValues { $0.map(\.symbol) }
+        let last = columns.keys.max() ?? -1
+        let depth = columns.filter { $0.key != last }.map(\.value.count).max() ?? 1
+        return (0..<depth).map { row in
+            var line = ""
+            for column in 0..<max(width, last + 1) {
+                guard let symbols = columns[column] else {
+                    line.append("-")
+                    continue
+                }
+                if column == last, symbols.count > 1 {
+                    if row > 0 { break }
+                    return line + "(" + String(symbols) + ")"
+                }
+                line.append(row < symbols.count ? symbols[row] : "-")
+            }
+            return line
+        }
+    }
+
+    /// Milliseconds above every tenth column.
+    static func ruler(width: Int, step: Duration) -> String {
+        var line = ""
+        for column in stride(from: 0, through: max(0, width - 1), by: ticks) {
+            let label = "\((step * column).microseconds / 1000)"
+            // A label that has no room is left out rather than moved.
+            if column > 0, line.count >= column { continue }
+            line += String(repeating: " ", count: column - line.count) + label
+        }
+        return line
+    }
+}
