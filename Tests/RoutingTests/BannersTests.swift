@@ -3,14 +3,8 @@ import Testing
 @testable import Routing
 
 private let start = Instant(microseconds: 5_000_000)
-private let key = CoalescingKey.event(event(1))
-private let other = CoalescingKey.event(event(2))
-
-private func event(_ id: UInt64) -> Event {
-    Event(
-        id: EventID(id), topic: try! Topic("/a"), title: "", body: "", fields: [], published: 0, sender: "",
-        origin: Origin(), urgency: nil, retained: false, route: Route(pattern: nil, window: .zero))
-}
+private let key = CoalescingKey.event(.sample(1))
+private let other = CoalescingKey.event(.sample(2))
 
 @Suite struct BannersTests {
     private var timers = Router.Timers()

@@ -130,3 +130,51 @@ extension [Effect] {
         resolutions.mapValues(\.outcome)
     }
 }
+
+extension Bench {
+    /// Publishes, and says what follows.
+    mutating func push(
+        _ topic: String = "/post/1", _ options: PublishOptions = PublishOptions(),
+        reading reader: some EventReader = NoEvents()
+    ) -> [Effect] {
+        take(
+            .published(
+                Publication(topic: try! Topic(topic), title: "", body: "", options: options, sender: Self.peer)),
+            reading: reader)
+    }
+
+    /// Lets the window end, and the server show the banner.
+    mutating func show(_ number: UInt32) {
+        for request in wait(.milliseconds(100)).banners { take(.banner(request.call, .shown(BannerID(number)))) }
+        wait(.milliseconds(100))
+    }
+}
+
+extension Event {
+    /// An event without words.
+    static func sample(
+        _ id: UInt64, _ topic: String = "/post/1", fields: [Field] = [], origin: Origin = Origin(),
+        collapse: String? = nil, appearance: [Field] = [],
+        route: Route = Route(pattern: nil, window: .milliseconds(100))
+    ) -> Event {
+        Event(
+            id: EventID(id), topic: try! Topic(topic), title: "", body: "", fields: fields, published: 0,
+            sender: Bench.peer, origin: origin, urgency: nil, collapse: collapse, retained: false,
+            appearanceOptions: appearance, route: route)
+    }
+}
+
+extension Refusal {
+    /// Its words, if this is its reason.
+    func words(_ reason: (String) -> Refusal) -> String? {
+        guard let words = Mirror(reflecting: self).children.first?.value as? String else { return nil }
+        return self == reason(words) ? words : nil
+    }
+}
+
+extension Result<Reply, Refusal> {
+    /// The words of a refusal for this reason; `nil` if it is none.
+    func refused(_ reason: (String) -> Refusal) -> String? {
+        if case .failure(let refusal) = self { refusal.words(reason) } else { nil }
+    }
+}

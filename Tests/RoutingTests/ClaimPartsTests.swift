@@ -7,12 +7,6 @@ private let boot = Uptime(microseconds: 9_000_000)
 
 private func topic(_ text: String) throws -> Topic { try Topic(text) }
 
-private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = ":1.1") throws -> Event {
-    Event(
-        id: EventID(id), topic: try Topic(topic), title: "", body: "", fields: [], published: 0, sender: sender,
-        origin: Origin(), urgency: nil, retained: false, route: Route(pattern: nil, window: .milliseconds(100)))
-}
-
 @Suite struct LiveValuesTests {
     private var timers = Router.Timers()
     private var values = LiveValues()
@@ -44,43 +38,6 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
         values.remove([EventID(2), EventID(3)])
         #expect(values[try topic("/b")] == nil)
         #expect(values.bytes == 10)
-    }
-}
-
-@Suite struct QuietPeriodsTests {
-    private var timers = Router.Timers()
-    private var periods = QuietPeriods()
-
-    private mutating func mute(_ text: String, for seconds: Int) throws {
-        try periods.mute(try TopicPrefix(text), for: .seconds(seconds), limit: 3, at: boot, timers: &timers)
-    }
-
-    @Test mutating func theNearestMuteCoversATopic() throws {
-        try mute("/", for: 1)
-        try mute("/run", for: 2)
-        try mute("/run/r1/mate", for: 3)
-        let covering = periods.covering(try topic("/run/r1/invite"))
-        #expect(covering == Quiet(try TopicPrefix("/run"), .muted, ends: boot + .seconds(2)))
-    }
-
-    @Test mutating func thePauseGoesBeforeMutes() throws {
-        try mute("/run", for: 1)
-        _ = periods.takeChanges()
-        periods.pause(for: .zero, at: boot, timers: &timers)
-        #expect([periods.takeChanges()] == [.quiet])
-        #expect(periods.covering(try topic("/run/r1"))?.cause == .paused)
-        #expect(periods.all.map(\.cause) == [.paused, .muted])
-    }
-
-    @Test mutating func liftingWhatIsNotThereChangesNothing() throws {
-        try mute("/run", for: 1)
-        _ = periods.takeChanges()
-        periods.pause(for: nil, at: boot, timers: &timers)
-        periods.endMute(of: try TopicPrefix("/run/r1"))
-        #expect([periods.takeChanges()] == [[]])
-        periods.endMute(of: try TopicPrefix("/run"))
-        #expect([periods.takeChanges()] == [.quiet])
-        #expect(periods.all.isEmpty)
     }
 }
 
@@ -147,18 +104,6 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
     private var events = Events(firstID: EventID(1), oldestID: EventID(1))
     private var limits = Limits()
 
-    @Test mutating func theOldestRetractableEventLeavesFirst() throws {
-        events.keepRetractable(try event(2))
-        events.keepRetractable(try event(1), isOldest: true)
-        #expect(events.takeOldest(beyond: limits) == nil)
-        limits.retractableEvents = 0
-        #expect(events.takeOldest(beyond: limits) == EventID(1))
-        #expect(events.retractable.map(\.id) == [EventID(2)])
-        #expect(events.retractableBytes == (try event(2).memoryCost))
-        #expect(events.takeOldest(beyond: limits) == EventID(2))
-        #expect(events.takeOldest(beyond: limits) == nil)
-    }
-
     @Test mutating func roomForRetractableEventsIsLimitedByCountAndBytes() throws {
         limits.retractableEvents = 2
         limits.retractableBytes = 1_000
@@ -178,29 +123,20 @@ private func event(_ id: UInt64, _ topic: String = "/post/1", sender: String = "
             at: start + .milliseconds(milliseconds), timers: &timers)
     }
 
-    @Test mutating func eventsOfAKeyShareAWindow() throws {
-        let first = add(try event(1), after: 0)
-        let second = add(try event(2), after: 50)
-        let other = add(try event(3, "/post/2"), after: 50)
-        #expect(events.windows.count == 2)
-        #expect(second.opened == first.opened)
-        #expect(other.opened == start + .milliseconds(50))
-    }
-
     @Test mutating func theTimerIsArmedAgainOnlyWhenTheDeadlineMoves() throws {
-        let first = add(try event(1), after: 0)
-        let second = add(try event(2), after: 0)
-        let third = add(try event(3), after: 10)
+        let first = add(.sample(1), after: 0)
+        let second = add(.sample(2), after: 0)
+        let third = add(.sample(3), after: 10)
         #expect(first.timer == second.timer)
         #expect(second.timer != third.timer)
         #expect(timers.count == 2)
     }
 
     @Test mutating func aReplayedEventHasItsWholeWindow() throws {
-        _ = add(try event(1), after: 0)
-        for time in stride(from: 90, to: 500, by: 90) { _ = add(try event(2), after: time) }
-        let deadline = add(try event(3), after: 490).deadline
+        _ = add(.sample(1), after: 0)
+        for time in stride(from: 90, to: 500, by: 90) { _ = add(.sample(2), after: time) }
+        let deadline = add(.sample(3), after: 490).deadline
         #expect(deadline == start + .milliseconds(500))
-        #expect(add(try event(4), after: 490, isReplayed: true).deadline == start + .milliseconds(590))
+        #expect(add(.sample(4), after: 490, isReplayed: true).deadline == start + .milliseconds(590))
     }
 }

@@ -28,8 +28,7 @@ struct ClaimStepTests {
         bench.take(.server(.ready))
         let first = bench.publish("/post/1")
         let second = bench.publish("/post/1")
-        let call = bench.wait(.milliseconds(100)).banners[0].call
-        bench.take(.banner(call, .shown(BannerID(7))))
+        bench.show(7)
         let early = bench.take(.claimed(first, by: Bench.peer)).resolutions[first]
         #expect(early?.outcome == .retracted)
         #expect(early?.verdict == .recorded)
@@ -40,8 +39,7 @@ struct ClaimStepTests {
         var bench = Bench()
         bench.take(.server(.ready))
         let id = bench.publish("/post/1")
-        let call = bench.wait(.milliseconds(100)).banners[0].call
-        bench.take(.banner(call, .shown(BannerID(7))))
+        bench.show(7)
         bench.take(.bannerClosed(BannerID(7), .other))
         let resolution = bench.take(.claimed(id, by: Bench.peer)).resolutions[id]
         #expect(resolution?.outcome == .retracted)
@@ -116,10 +114,7 @@ struct SeveralHoldersTests {
         #expect(effects.resolutions[id]?.claimant == ":1.3")
         #expect(bench.router.screens.holds.count == 0)
         bench.take(.answered(id, .completed, by: ":1.2"))
-        guard case .failure(.notClaimant) = bench.reply else {
-            Issue.record("its claim has ended")
-            return
-        }
+        #expect(bench.reply?.refused(Refusal.notClaimant) != nil, "its claim has ended")
         #expect(bench.wait(.seconds(5)).banners.isEmpty)
     }
 
@@ -144,11 +139,7 @@ struct SeveralHoldersTests {
     @Test mutating func soManyAndNoMore() {
         for number in 1...16 { #expect(hold(by: ":2.\(number)") == .suppressed) }
         bench.take(.claimedProvisionally(id, within: .seconds(1), by: ":2.17"))
-        guard case .failure(.limitExceeded(let text)) = bench.reply else {
-            Issue.record("there is a limit")
-            return
-        }
-        #expect(text.contains("16"))
+        #expect(bench.reply?.refused(Refusal.limitExceeded)?.contains("16") == true)
         #expect(bench.take(.claimed(id, by: ":2.17")).outcomes == [id: .claimed])
     }
 }
@@ -190,10 +181,7 @@ struct MarkReadTests {
 
     @Test func aLateClaimOfWhatIsNotInMemoryIsToldAndCounted() {
         var bench = Bench()
-        let event = Event(
-            id: EventID(77), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: Bench.peer, origin: Origin(), urgency: nil, retained: false,
-            route: Route(pattern: nil, window: .zero))
+        let event = Event.sample(77)
         let shown = ColdEvent(event, age: .seconds(60), .shown(nil, isShared: false))
         let resolution = bench.take(.claimedCold(shown, by: Bench.peer, as: .read)).resolutions[event.id]
         #expect(resolution?.outcome == .retracted && resolution?.verdict == .recorded)

@@ -24,11 +24,7 @@ struct DigestTests {
 
     private func publication() -> Publication {
         var tally = DigestTally()
-        tally.add(
-            Event(
-                id: EventID(1), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0, sender: "",
-                origin: Origin(), urgency: nil, retained: false,
-                route: Route(pattern: nil, window: .milliseconds(100))))
+        tally.add(.sample(1))
         return tally.publication(received: 0)
     }
 
@@ -282,10 +278,8 @@ struct DigestTests {
 struct DigestTallyTests {
     private func event(_ topic: String, from: String? = nil, pattern: String? = nil) throws -> Event {
         let fields = from.map { [Field(name: "from", value: .string($0))] } ?? []
-        return Event(
-            id: EventID(1), topic: try Topic(topic), title: "", body: "", fields: fields, published: 0, sender: "",
-            origin: Origin(), urgency: nil, retained: false,
-            route: Route(pattern: try pattern.map { try TopicPattern($0) }, window: .milliseconds(100)))
+        let pattern = try pattern.map { try TopicPattern($0) }
+        return .sample(1, topic, fields: fields, route: Route(pattern: pattern, window: .milliseconds(100)))
     }
 
     @Test func peopleComeFirstAndThenTopics() throws {

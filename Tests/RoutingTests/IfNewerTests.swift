@@ -71,8 +71,7 @@ struct IfNewerTests {
 
     @Test mutating func whatLosesIsAnOrdinaryEventWithoutABanner() throws {
         let current = bench.publish("/value", options: options(2_000))
-        let effects = bench.take(
-            .published(Publication(topic: topic, title: "", body: "", options: options(1_000), sender: ":1.1")))
+        let effects = bench.push("/value", options(1_000))
         guard case .announce(let event, let announcement)? = effects.first else { throw CancellationError() }
         #expect(!event.retained && event.published == 1_000)
         #expect(announcement.silence == .newerValue && announcement.silence?.decider == "publisher")
@@ -106,10 +105,7 @@ struct IfNewerTests {
 
     @Test mutating func aRemovalThatComesTooLateChangesNothing() {
         let current = bench.publish("/value", options: options(2_000))
-        let effects = bench.take(
-            .published(
-                Publication(
-                    topic: topic, title: "", body: "", options: options(1_000, "r", removal: true), sender: ":1.1")))
+        let effects = bench.push("/value", options(1_000, "r", removal: true))
         #expect(value == current)
         let removals = effects.compactMap { effect -> Bool? in
             guard case .remove(let removal, let version, let isNews) = effect else { return nil }
@@ -135,8 +131,7 @@ struct IfNewerTests {
         bench.publish("/value", options: options(1_000))
         var over = options(2_000)
         over.lifetime = .zero
-        let effects = bench.take(
-            .published(Publication(topic: topic, title: "", body: "", options: over, sender: ":1.1")))
+        let effects = bench.push("/value", over)
         #expect(effects.outcomes == [EventID(2): .expired])
         let removals = effects.compactMap { effect -> String? in
             guard case .remove(let removal, let version?, true) = effect else { return nil }

@@ -32,34 +32,10 @@ import Testing
             try publication(title: String(repeating: "희", count: 342)),
             try publication(body: String(repeating: "x", count: 8193)), try publication(size: 65537),
         ] {
-            guard case .failure(.tooLarge) = answer(&router, .published(tooLarge)) else {
-                Issue.record("what is too large must be refused")
-                continue
-            }
+            #expect(answer(&router, .published(tooLarge)).refused(Refusal.tooLarge) != nil)
         }
         #expect(router.statistics[.refused] == 3)
         #expect(router.rememberedEvents == 1)
-    }
-
-    @Test func aSenderHasALimitOfOpenEventsAndOthersAreNotTouchedByIt() throws {
-        var router = router { $0.undecidedEventsPerProgram = 2 }
-        for number in 1...2 { _ = router.handle(.published(try publication("/post/\(number)")), at: Self.now) }
-        guard case .failure(.limitExceeded) = answer(&router, .published(try publication())) else {
-            Issue.record("a third open event of one sender must be refused")
-            return
-        }
-        #expect(answer(&router, .published(try publication(sender: ":1.2"))) == .success(.accepted(EventID(3))))
-        _ = router.handle(.claimed(EventID(1), by: ":1.9"), at: Self.now)
-        #expect(answer(&router, .published(try publication())) == .success(.accepted(EventID(4))))
-    }
-
-    @Test func allSendersTogetherHaveALimit() throws {
-        var router = router { $0.undecidedEvents = 1 }
-        _ = router.handle(.published(try publication()), at: Self.now)
-        guard case .failure(.limitExceeded) = answer(&router, .published(try publication(sender: ":1.2"))) else {
-            Issue.record("a second open event must be refused")
-            return
-        }
     }
 
     @Test func theOldestShownEventIsForgottenWhenThereAreTooMany() throws {

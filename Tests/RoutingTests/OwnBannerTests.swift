@@ -188,10 +188,7 @@ struct OwnBannerTests {
         let second = publish(collapse: "c")
         #expect(bench.wait(.milliseconds(100)).outcomes == [second: .shown])
         #expect(!bench.router.remembers(first))
-        let effects = bench.take(
-            .published(
-                Publication(
-                    topic: try! Topic("/post/1"), title: "", body: "", options: collapsing("c"), sender: Bench.peer)))
+        let effects = bench.push("/post/1", collapsing("c"))
         #expect(effects.outcomes == [second: .replaced])
     }
 
@@ -218,10 +215,7 @@ struct OwnBannerTests {
         bench.take(.server(.ready))
         let drawn = bench.publish("/post/1", collapse: "c")
         bench.show(7)
-        let replacing = bench.take(
-            .published(
-                Publication(
-                    topic: try Topic("/post/1"), title: "", body: "", options: collapsing("c"), sender: Bench.peer)))
+        let replacing = bench.push("/post/1", collapsing("c"))
         let ending = bench.wait(.milliseconds(100))
         #expect(replacing.outcomes == [drawn: .replaced])
         #expect(ending.outcomes.values.map(\.self) == [.shown])
@@ -278,10 +272,7 @@ struct OwnBannerTests {
     }
 
     private static func event(_ id: UInt64) -> Event {
-        Event(
-            id: EventID(id), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: Bench.peer, origin: Origin(), urgency: nil, retained: false,
-            appearanceOptions: options().appearance, route: Route(pattern: nil, window: .milliseconds(100)))
+        .sample(id, appearance: options().appearance)
     }
 
     @Test mutating func oneThatIsShownAtOnceAndNotStoredIsForgotten() throws {

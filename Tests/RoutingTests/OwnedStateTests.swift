@@ -6,33 +6,6 @@ import Testing
 struct OwnedStateTests {
     private let start = Instant(microseconds: 1_000_000)
 
-    private func event(_ id: UInt64) -> Event {
-        Event(
-            id: EventID(id), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: Bench.peer, origin: Origin(), urgency: nil, retained: false,
-            route: Route(pattern: nil, window: .zero))
-    }
-
-    @Test(arguments: [false, true]) func snoozesHaveRoomForOneMoreOnceOneHasEnded(_ byBytes: Bool) throws {
-        var limits = Limits()
-        if byBytes { limits.snoozeBytes = 2 * event(1).memoryCost } else { limits.snoozes = 2 }
-        var (snoozes, timers) = (Snoozes(), Router.Timers())
-        let due = Uptime(microseconds: 60_000_000)
-        for id in [1, 2] as [UInt64] {
-            try snoozes.checkRoom(for: event(id), limits: limits)
-            let timer = timers.schedule(.snooze(EventID(id)), at: due)
-            snoozes.begin(EventID(id), due, timer, bytes: event(id).memoryCost)
-        }
-        #expect(throws: Refusal.self) { try snoozes.checkRoom(for: event(3), limits: limits) }
-        try snoozes.checkRoom(for: event(2), limits: limits)
-        // A time that is set again does not count twice.
-        snoozes.begin(EventID(2), due, timers.schedule(.snooze(EventID(2)), at: due), bytes: event(2).memoryCost)
-        snoozes.end(EventID(1))
-        snoozes.end(EventID(1))
-        try snoozes.checkRoom(for: event(3), limits: limits)
-        #expect(snoozes.all.map(\.id) == [EventID(2)])
-    }
-
     @Test func aChangeOfSnoozesIsTakenOnce() {
         var (snoozes, timers) = (Snoozes(), Router.Timers())
         snoozes.end(EventID(1))
@@ -40,17 +13,6 @@ struct OwnedStateTests {
         let due = Uptime(microseconds: 1)
         snoozes.begin(EventID(1), due, timers.schedule(.snooze(EventID(1)), at: due), bytes: 1)
         #expect([snoozes.takeChange(), snoozes.takeChange()] == [true, false])
-    }
-
-    @Test func aServerIsStartedAgainAtOnceAfterOneHasShownABanner() {
-        var (server, timers) = (ServerCalls(), Router.Timers())
-        let attempts = (0..<2).map { _ in server.startIfDue(at: start, timers: &timers) }
-        #expect(attempts == [true, false] && server.startTimer != nil)
-        let call = server.begin(for: .summary, isExclusive: false, at: start, timers: &timers)
-        _ = server.end(call, nil, at: start, timers: &timers)
-        #expect(server.startTimer == nil)
-        let again = server.startIfDue(at: start, timers: &timers)
-        #expect(again)
     }
 
     @Test func onlyAnEarlierWakeUpIsAskedFor() {
@@ -83,15 +45,9 @@ struct OwnedStateTests {
     @Test func aSilentEventOfAScreenIsReadAndNotClaimed() throws {
         var bench = Bench()
         bench.take(.screenOpened(.all, ScreenOptions(), by: ":1.2"))
-        let effects = bench.take(
-            .published(
-                Publication(
-                    topic: try Topic("/post/1"), title: "", body: "",
-                    options: { () -> PublishOptions in
-                        var options = PublishOptions()
-                        (options.banner, options.lifetime) = (false, .zero)
-                        return options
-                    }(), sender: Bench.peer)))
+        var options = PublishOptions()
+        (options.banner, options.lifetime) = (false, .zero)
+        let effects = bench.push("/post/1", options)
         #expect(effects.outcomes.isEmpty)
         #expect(effects.contains { if case .read(.event, ":1.2", _, _) = $0 { true } else { false } })
     }

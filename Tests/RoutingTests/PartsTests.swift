@@ -18,24 +18,6 @@ extension Instant {
         return window
     }
 
-    private func deadline(_ window: Window, withEventAt milliseconds: Int, length: Int) -> Instant {
-        var window = window
-        window.add(EventID(2), length: .milliseconds(length), isAwaited: true, at: .after(milliseconds))
-        return window.deadline
-    }
-
-    @Test func aFurtherEventKeepsItOpenForItsLengthAgain() {
-        #expect(deadline(window(100, maximum: 500), withEventAt: 60, length: 100) == .after(160))
-    }
-
-    @Test func noEventKeepsItOpenBeyondItsMaximum() {
-        #expect(deadline(window(100, maximum: 120), withEventAt: 60, length: 100) == .after(120))
-    }
-
-    @Test func aShorterLengthTakesNoTimeAway() {
-        #expect(deadline(window(100, maximum: 500), withEventAt: 60, length: 0) == .after(100))
-    }
-
     @Test func theFirstEventsLengthIsNeverCutByTheMaximum() {
         #expect(window(100, maximum: 20).deadline == .after(100))
     }

@@ -7,10 +7,7 @@ struct ReaderTests {
     private var bench = Bench(firstID: EventID(100), oldestID: EventID(0))
 
     private static func event(_ id: UInt64, collapse: String? = nil) -> Event {
-        Event(
-            id: EventID(id), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: Bench.peer, origin: Origin(), urgency: nil, collapse: collapse, retained: false,
-            route: Route(pattern: nil, window: .milliseconds(100)))
+        .sample(id, collapse: collapse)
     }
 
     private static func stored(_ state: ColdEvent.State, collapse: String? = nil) -> Stored {
@@ -58,10 +55,8 @@ struct ReaderTests {
     @Test mutating func aNewEventTakesThePlaceOfAStoredOne() {
         var options = PublishOptions()
         options.collapse = "one"
-        let push = Publication(
-            topic: try! Topic("/post/1"), title: "", body: "", options: options, sender: Bench.peer)
-        let effects = bench.take(
-            .published(push), reading: Self.stored(.shown(nil, isShared: false), collapse: "one"))
+        let effects = bench.push(
+            "/post/1", options, reading: Self.stored(.shown(nil, isShared: false), collapse: "one"))
         #expect(effects.outcomes == [EventID(1): .replaced])
     }
 
@@ -88,10 +83,7 @@ struct ReaderTests {
     @Test mutating func aCallThatCannotBeLookedUpIsRefusedAndChangesNothing() {
         let broken = Stored(isBroken: true)
         bench.take(.claimed(EventID(1), by: ":1.2"), reading: broken)
-        guard case .failure(.storageUnavailable) = bench.reply else {
-            Issue.record("\(String(describing: bench.reply))")
-            return
-        }
+        #expect(bench.reply?.refused(Refusal.storageUnavailable) != nil)
         #expect(bench.take(.published(named()), reading: broken).isEmpty)
         #expect(bench.router.statistics[.published] == 0 && bench.router.statistics[.refused] == 2)
         bench.take(.published(named()))

@@ -21,10 +21,7 @@ struct ReplacingTests {
 
     @Test mutating func theNewEventIsAnnouncedBeforeTheOutcomeOfTheOther() {
         let first = publish()
-        let effects = bench.take(
-            .published(
-                Publication(
-                    topic: try! Topic("/post/1"), title: "", body: "", options: Self.options, sender: Bench.peer)))
+        let effects = bench.push("/post/1", Self.options)
         let words = effects.compactMap { effect -> String? in
             switch effect {
             case .announce(let event, _): "event \(event.id)"
@@ -147,10 +144,7 @@ struct ReplacingTests {
     // MARK: Over a restart
 
     private func restoredEvent(_ id: UInt64) -> Event {
-        Event(
-            id: EventID(id), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: ":1.1", origin: Origin(), urgency: nil, collapse: "k", retained: false,
-            route: Route(pattern: nil, window: .milliseconds(100)))
+        .sample(id, collapse: "k")
     }
 
     /// The banner with the number 7 showed event 1, and event 2 takes its place.
@@ -251,10 +245,7 @@ struct ReplacingTests {
         var table = RouteTable(fallback: Route(pattern: nil, window: .milliseconds(100)))
         table.add(Route(pattern: try TopicPattern("/post/{id}"), window: .milliseconds(100), coalescing: .none))
         bench.take(.reconfigured(table, BannerSettings(), ScreenSettings()))
-        let options = Self.options
-        let effects = bench.take(
-            .published(
-                Publication(topic: try Topic("/post/1"), title: "", body: "", options: options, sender: Bench.peer)))
+        let effects = bench.push("/post/1", Self.options)
         #expect(effects.closed == [BannerID(7)])
         #expect(bench.wait(.milliseconds(100)).banners.map(\.replaces) == [nil])
     }
@@ -276,10 +267,8 @@ struct ReplacingTests {
     @Test mutating func aRepeatReplacesNothing() {
         var options = Self.options
         options.origin = Origin(source: "test", eventID: "1")
-        let publication = Publication(
-            topic: try! Topic("/post/1"), title: "", body: "", options: options, sender: Bench.peer)
-        bench.take(.published(publication))
-        #expect(bench.take(.published(publication)).outcomes.isEmpty)
+        _ = bench.push("/post/1", options)
+        #expect(bench.push("/post/1", options).outcomes.isEmpty)
         #expect(bench.router.undecidedCount == 1)
     }
 

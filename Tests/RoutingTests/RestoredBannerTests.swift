@@ -22,14 +22,7 @@ struct RestoredBannerTests {
     private static func banner(_ number: UInt32, _ ids: [UInt64], isSummary: Bool = false) -> RestoredBanner {
         RestoredBanner(
             BannerID(number), first: EventID(ids.first ?? 1), isSummary: isSummary,
-            events: ids.map { (event: event($0), age: .seconds(60)) })
-    }
-
-    private static func event(_ id: UInt64) -> Event {
-        Event(
-            id: EventID(id), topic: try! Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: ":1.1", origin: Origin(), urgency: nil, retained: false,
-            route: Route(pattern: nil, window: .milliseconds(100)))
+            events: ids.map { (event: .sample($0), age: .seconds(60)) })
     }
 
     @Test mutating func theLastClaimTakesItDown() {
@@ -62,7 +55,7 @@ struct RestoredBannerTests {
         bench.take(.server(.ready))
         let banner = RestoredBanner(BannerID(7), first: EventID(1), isSummary: false, events: [])
         // A snooze that is refused leaves it in memory.
-        let cold = ColdEvent(Self.event(2), age: .seconds(60), .shown(banner, isShared: false))
+        let cold = ColdEvent(.sample(2), age: .seconds(60), .shown(banner, isShared: false))
         bench.take(.snoozed(EventID(2), for: .seconds(60), by: Bench.peer), reading: Stored(events: [cold]))
         let further = bench.publish("/post/1")
         let request = try #require(bench.wait(.milliseconds(100)).banners.first)

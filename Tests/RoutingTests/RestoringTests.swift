@@ -16,20 +16,13 @@ struct RestoringTests {
         #expect(router.lastID == EventID(5_001))
     }
 
-    private static func event(_ id: UInt64, wait: Route.Wait = .anyone) throws -> Event {
-        Event(
-            id: EventID(id), topic: try Topic("/post/1"), title: "", body: "", fields: [], published: 0,
-            sender: ":1.1", origin: Origin(), urgency: nil, retained: false,
-            route: Route(pattern: nil, window: .milliseconds(100), wait: wait))
-    }
-
     /// A router to which an event of an earlier run was given back.
     private static func restored(age: Duration?, screen: Bool = false) throws -> (bench: Bench, effects: [Effect]) {
         var bench = Bench()
         if screen { bench.take(.screenOpened(try TopicPrefix("/post/1"), ScreenOptions(), by: ":1.9")) }
         var restoration = Restoration()
         restoration.lastID = EventID(1)
-        restoration.undecided = [.init((event: try event(1), window: .milliseconds(100), age: age), left: .seconds(60))]
+        restoration.undecided = [.init((event: .sample(1), window: .milliseconds(100), age: age), left: .seconds(60))]
         let effects = bench.take(.restored(restoration))
         return (bench, effects)
     }
@@ -41,7 +34,10 @@ struct RestoringTests {
         restoration.minimumWindow = .seconds(2)
         restoration.undecided = [
             .init(
-                (event: try Self.event(1, wait: .screens), window: .milliseconds(100), age: .zero), left: .seconds(60))
+                (
+                    event: .sample(1, route: Route(pattern: nil, window: .milliseconds(100), wait: .screens)),
+                    window: .milliseconds(100), age: .zero
+                ), left: .seconds(60))
         ]
         let effects = bench.take(.restored(restoration))
         #expect(effects.banners.isEmpty && effects.resolutions.isEmpty)
