@@ -1,3 +1,5 @@
+import Glibc
+
 /// The pseudorandom number generator of every random test: [SplitMix64](https://prng.di.unimi.it/splitmix64.c). A seed
 /// gives the same numbers on every machine.
 public struct SplitMix64: RandomNumberGenerator {
@@ -23,4 +25,17 @@ extension SplitMix64 {
 
     /// True with a probability in percent.
     package mutating func chance(_ percent: Int) -> Bool { below(100) < percent }
+}
+
+/// A number that is set in the environment of the tests, such as `NOTIFYD_SEED`.
+package func environmentNumber(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
+
+/// The seeds of a random test: that in `NOTIFYD_SEED` alone, or `count` of them from `NOTIFYD_FIRST_SEED` or 0, dealt
+/// out to the processors.
+package func seedsOfProcessors(_ count: Int) -> [Range<UInt64>] {
+    if let seed = environmentNumber("NOTIFYD_SEED").map(UInt64.init) { return [seed..<seed + 1] }
+    let first = UInt64(environmentNumber("NOTIFYD_FIRST_SEED") ?? 0)
+    let processors = UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    let size = (UInt64(count) + processors - 1) / processors
+    return (0..<processors).map { first + $0 * size..<first + ($0 + 1) * size }
 }

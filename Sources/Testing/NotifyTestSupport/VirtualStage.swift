@@ -1,4 +1,4 @@
-internal import Routing
+package import Routing
 
 /// Plays a scenario with the router alone, in virtual time: the scenario and the timers of the router set the time.
 public struct VirtualStage {
@@ -235,7 +235,7 @@ extension Duration {
 
 extension Refusal {
     /// The last part of the name of the D-Bus error.
-    var errorName: String {
+    package var errorName: String {
         switch self {
         case .invalidTopic: "InvalidTopic"
         case .invalidEvent: "InvalidEvent"

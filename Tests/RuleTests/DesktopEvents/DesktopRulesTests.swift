@@ -10,12 +10,7 @@ struct DesktopRulesTests {
     }
 
     private func mistake(_ text: String) -> String? {
-        do {
-            _ = try rules(text)
-            return nil
-        } catch {
-            return (error as? ConfigurationError)?.description
-        }
+        #expect(throws: ConfigurationError.self) { try rules(text) }?.description
     }
 
     private func notice(_ title: String = "", app: String = "Slack") -> Notice {

@@ -14,14 +14,7 @@ struct MapSettingsTests {
 
     /// The mistakes, as they are told.
     private func mistakes(_ text: String) -> [String] {
-        do throws(ConfigurationError) {
-            _ = try TableReader.read(file: "mqtt.toml", text: Self.link + text) {
-                LinkSettings.read(from: &$0, host: "desk")
-            }
-            return []
-        } catch {
-            return error.lines
-        }
+        #expect(throws: ConfigurationError.self) { try maps(text) }?.lines ?? []
     }
 
     @Test func everythingIsRead() throws {

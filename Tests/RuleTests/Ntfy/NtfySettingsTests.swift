@@ -11,12 +11,7 @@ struct NtfySettingsTests {
     }
 
     private func mistakes(_ text: String) -> String {
-        do {
-            _ = try read(text)
-            return "none"
-        } catch {
-            return "\(error)"
-        }
+        #expect(throws: ConfigurationError.self) { try read(text) }?.description ?? ""
     }
 
     @Test func aConfigurationHasServersWithMaps() throws {

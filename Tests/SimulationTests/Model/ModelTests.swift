@@ -1,4 +1,4 @@
-import Glibc
+import NotifyTestSupport
 import Routing
 import Testing
 
@@ -16,12 +16,12 @@ struct ModelTests {
 
     /// The seeds from 0, dealt out to two runs at the same time.
     @Test func routerAgreesWithTheReferenceOnRandomScripts() async {
-        if let seed = Self.number("NOTIFYD_MODEL_SEED") {
+        if let seed = environmentNumber("NOTIFYD_MODEL_SEED").map(UInt64.init) {
             print(ScriptGenerator.script(seed: seed, steps: Self.stepsPerScript))
             _ = Self.check(seed..<seed + 1)
             return
         }
-        let half = ((Self.number("NOTIFYD_MODEL_SCRIPTS") ?? 500) + 1) / 2
+        let half = UInt64(((environmentNumber("NOTIFYD_MODEL_SCRIPTS") ?? 500) + 1) / 2)
         let statistics = await withTaskGroup(of: [Statistics].self) { group in
             for seeds in [0..<half, half..<2 * half] { group.addTask { Self.check(seeds) } }
             return await group.reduce([], +)
@@ -70,10 +70,6 @@ struct ModelTests {
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[counter.1] }) }
             + Outcome.allCases.map { outcome in (outcome.rawValue, all.reduce(0) { $0 + $1[outcome] }) }
-    }
-
-    private static func number(_ variable: String) -> UInt64? {
-        getenv(variable).flatMap { UInt64(String(cString: $0)) }
     }
 }
 

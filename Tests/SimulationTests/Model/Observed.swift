@@ -1,3 +1,4 @@
+import NotifyTestSupport
 import NotifyText
 
 @testable import Routing
@@ -25,7 +26,7 @@ enum Observed: Equatable, CustomStringConvertible {
     init(_ reply: Result<Reply, Refusal>) {
         switch reply {
         case .success(let reply): self = .reply(reply)
-        case .failure(let refusal): self = .refused(Self.name(of: refusal))
+        case .failure(let refusal): self = .refused(refusal.errorName)
         }
     }
 
@@ -64,22 +65,6 @@ enum Observed: Equatable, CustomStringConvertible {
             self = .markRead(topic.description, last, by: peer, form)
         case .armTimer, .changed, .startServer, .keepBanner:
             return nil
-        }
-    }
-
-    static func name(of refusal: Refusal) -> String {
-        switch refusal {
-        case .invalidTopic: "InvalidTopic"
-        case .invalidEvent: "InvalidEvent"
-        case .unknownEvent: "UnknownEvent"
-        case .unknownScreen: "UnknownScreen"
-        case .notClaimant: "NotClaimant"
-        case .accessDenied: "AccessDenied"
-        case .invalidArguments: "InvalidArguments"
-        case .tooLarge: "TooLarge"
-        case .limitExceeded: "LimitExceeded"
-        case .storageUnavailable: "StorageUnavailable"
-        case .commandNotStarted: "Failed"
         }
     }
 

@@ -1,4 +1,4 @@
-import Glibc
+import NotifyTestSupport
 import Testing
 
 /// The whole daemon on a machine that is made up: bus, disk, clocks and notification server are simulated, and each of
@@ -16,7 +16,9 @@ struct SimulationTests {
 
     @Test func noPromiseIsBrokenWhateverHappens() async {
         await withTaskGroup { group in
-            for seeds in Self.slices { group.addTask { Self.simulate(seeds) } }
+            for seeds in seedsOfProcessors(environmentNumber("NOTIFYD_SEEDS") ?? 200) {
+                group.addTask { Self.simulate(seeds) }
+            }
         }
     }
 
@@ -39,15 +41,6 @@ struct SimulationTests {
         guard seeds.count >= 50, failures == 0 else { return }
         for (name, count) in Self.whatMustHappen(counts) { #expect(count > 0, "no seed reached: \(name)") }
     }
-
-    /// The seeds from `NOTIFYD_FIRST_SEED` or 0, dealt out to the processors.
-    private static let slices: [Range<UInt64>] = {
-        if let seed = number("NOTIFYD_SEED") { return [seed..<seed + 1] }
-        let first = number("NOTIFYD_FIRST_SEED") ?? 0
-        let count = UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        let size = ((number("NOTIFYD_SEEDS") ?? 200) + count - 1) / count
-        return (0..<count).map { first + $0 * size..<first + ($0 + 1) * size }
-    }()
 
     /// Everything that happens with one seed and, should it fail, with the moves that matter.
     private static func replay(_ seed: UInt64) {
@@ -83,9 +76,5 @@ struct SimulationTests {
             ("an awaited event", \.awaited), ("an awaited event that comes", \.come),
         ]
         return counters.map { counter in (counter.0, all.reduce(0) { $0 + $1[keyPath: counter.1] }) }
-    }
-
-    private static func number(_ variable: String) -> UInt64? {
-        getenv(variable).flatMap { UInt64(String(cString: $0)) }
     }
 }

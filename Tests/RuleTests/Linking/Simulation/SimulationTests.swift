@@ -1,4 +1,4 @@
-import Glibc
+import NotifyTestSupport
 import Testing
 
 /// Devices, bridges and a broker that are made up, with every fault; see `Simulation`.
@@ -9,11 +9,13 @@ import Testing
 struct LinkSimulationTests {
     private static let reportedFailures = 3
     /// A seed takes ten times as long without optimization.
-    private static let defaultSeeds: UInt64 = _isDebugAssertConfiguration() ? 100 : 400
+    private static let defaultSeeds = _isDebugAssertConfiguration() ? 100 : 400
 
     @Test func everythingConvergesWhateverHappens() async {
         await withTaskGroup { group in
-            for seeds in Self.slices { group.addTask { Self.simulate(seeds) } }
+            for seeds in seedsOfProcessors(environmentNumber("NOTIFYD_LINK_SEEDS") ?? Self.defaultSeeds) {
+                group.addTask { Self.simulate(seeds) }
+            }
         }
     }
 
@@ -36,20 +38,8 @@ struct LinkSimulationTests {
         }
     }
 
-    private static let slices: [Range<UInt64>] = {
-        if let seed = number("NOTIFYD_SEED") { return [seed..<seed + 1] }
-        let first = number("NOTIFYD_FIRST_SEED") ?? 0
-        let count = UInt64(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
-        let size = ((number("NOTIFYD_LINK_SEEDS") ?? defaultSeeds) + count - 1) / count
-        return (0..<count).map { first + $0 * size..<first + ($0 + 1) * size }
-    }()
-
     private static func replay(_ seed: UInt64) {
         guard let wreck = Simulation.run(seed: seed, trace: { print($0) }).wreck else { return }
         Issue.record("seed \(seed): \(wreck)")
-    }
-
-    private static func number(_ variable: String) -> UInt64? {
-        getenv(variable).flatMap { UInt64(String(cString: $0)) }
     }
 }
