@@ -35,11 +35,11 @@ import Testing
     @Test func notifyctlExitsWith78AndNamesThePlace() async throws {
         try await withBadlyConfigured { daemon, _ in
             for arguments in [["send", "/a"], ["status"], ["listen"], ["why", "1"]] {
-                let process = try ChildProcess(
-                    BuiltPrograms.notifyctl, arguments, environment: daemon.environment, capturing: [1, 2])
-                #expect(await process.waitForExit() == .code(78), "\(arguments)")
-                let errors = await process.allLines(of: 2) ?? []
-                #expect(errors.contains { $0.contains("/config.toml:2:1: ") }, "\(arguments): \(errors)")
+                let result = try await ChildProcess.run(
+                    BuiltPrograms.notifyctl, arguments, environment: daemon.environment)
+                #expect(result.code == 78, "\(arguments)")
+                #expect(
+                    result.errors.contains { $0.contains("/config.toml:2:1: ") }, "\(arguments): \(result.errors)")
             }
         }
     }
@@ -99,12 +99,13 @@ import Testing
             let daemon = try await DaemonProcess.start(
                 BuiltPrograms.notifyd, on: bus, configuration: Self.bad, environment: Self.managed)
             let connection = try await Connection.open(bus.address)
-            let result: Result<Void, any Error>
-            do { result = .success(try await body(daemon, connection)) } catch { result = .failure(error) }
-            connection.close()
-            await daemon.stop()
-            daemon.folder.remove()
-            try result.get()
+            try await finally {
+                connection.close()
+                await daemon.stop()
+                daemon.folder.remove()
+            } after: {
+                try await body(daemon, connection)
+            }
         }
     }
 }

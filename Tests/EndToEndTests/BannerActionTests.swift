@@ -155,25 +155,19 @@ struct BannerActionTests {
     @Test(.bannerStage(speaking, environment: managed)) func withoutTheManagerOnItsBusNotifydStartsTheCommandItself()
         async throws
     {
-        let server = try await stage.server()
-        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-        server.invoke("speak", on: 1)
+        let server = try await stage.press("speak")
         try await stage.logged("it speaks")
+        server.stop()
     }
 
     @Test(.bannerStage(speaking, environment: managed)) func aCommandTakesTheFirstUnitThatIsFreeOfSixteen() async throws
     {
         let calls = Mailbox<Message>()
-        let manager = try await Connection.open(stage.bus.address)
-        let name = "org.freedesktop.systemd1"
-        manager.export("\(name).Manager") { call in
+        let manager = try await stage.manager { call in
             calls.put(call.message)
-            call.fail("\(name).UnitExists", "It is running.")
+            call.fail("org.freedesktop.systemd1.UnitExists", "It is running.")
         }
-        try await manager.requestName(name)
-        let server = try await stage.server()
-        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-        server.invoke("speak", on: 1)
+        let server = try await stage.press("speak")
         try await stage.logged("Too many commands of buttons are running")
         #expect(calls.all.map { $0.arguments.first?.string } == (1...16).map { "notifyd-button-\($0).service" })
         let first = try #require(calls.all.first)
@@ -189,6 +183,7 @@ struct BannerActionTests {
         #expect(line[1] == .strings(["sh", "-c", "echo it speaks >&2"]))
         #expect(line[2] == .strings(["no-env-expand"]))
         manager.close()
+        server.stop()
     }
 
     @Test(.bannerStage(speaking, environment: managed)) func aUnitThatCannotBeStartedIsLoggedAndCounted() async throws {
@@ -203,12 +198,11 @@ struct BannerActionTests {
                     [.uint32(7), .objectPath(job), .string("notifyd-button-1.service"), "failed"]))
         }
         try await manager.requestName(name)
-        let server = try await stage.server()
-        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-        server.invoke("speak", on: 1)
+        let server = try await stage.press("speak")
         try await stage.logged("The command of a button could not be started")
         try await stage.until("failed-commands", is: 1)
         manager.close()
+        server.stop()
     }
 
     // MARK: Programs
@@ -238,24 +232,18 @@ struct BannerActionTests {
     @Test(.bannerStage(beside, environment: managed.merging(plain) { $1 }))
     func aUnitIsLookedForInThePathOfTheManagerAndBesideNotifyd() async throws {
         let calls = Mailbox<Message>()
-        let manager = try await Connection.open(stage.bus.address)
-        let name = "org.freedesktop.systemd1"
-        manager.export("org.freedesktop.DBus.Properties") { call in
-            call.reply([.variant(.strings(["HOME=/h", "PATH=/home/mina/bin/:/usr//bin:rel:/a/../b", "X=y"]))])
-        }
-        manager.export("\(name).Manager") { call in
+        let environment = ["HOME=/h", "PATH=/home/mina/bin/:/usr//bin:rel:/a/../b", "X=y"]
+        let manager = try await stage.manager(properties: environment) { call in
             calls.put(call.message)
             call.reply([.objectPath("/org/freedesktop/systemd1/job/7")])
         }
-        try await manager.requestName(name)
-        let server = try await stage.server()
-        _ = try await stage.outcome(of: try await stage.client.send("/note/1", title: "one"))
-        server.invoke("itself", on: 1)
+        let server = try await stage.press("itself")
         let call = try #require(await calls.next(within: BannerStage.patience))
         let properties = try #require(call.arguments[2].elements).compactMap(\.elements)
         let path = properties.first { $0[0] == "ExecSearchPath" }?[1]
         #expect(path == .variant(.strings(["/home/mina/bin", "/usr/bin", Self.folder])))
         manager.close()
+        server.stop()
     }
 
     // MARK: What does not work
@@ -296,7 +284,7 @@ struct BannerActionTests {
             try folder.write("", to: "there")
             server.invoke("look", on: 1)
             try await stage.until("the one that works is not told") { try await problems() == [told[1]] }
-            try await stage.reconfigure(bannerDefaults)
+            try await stage.daemon.reload(bannerDefaults)
             #expect(try await problems() == [])
         }
     }
@@ -367,7 +355,7 @@ struct BannerActionTests {
             let server = try await stage.server()
             let id = try await stage.client.send("/note/1", title: "one")
             _ = try await stage.outcome(of: id)
-            try await stage.reconfigure(bannerDefaults + after)
+            try await stage.daemon.reload(bannerDefaults + after)
             server.invoke("other", on: 1)
             #expect(try await stage.action() == ["/note/1", .uint64(id.rawValue), "other"])
             try await stage.logged("old command")
@@ -376,7 +364,7 @@ struct BannerActionTests {
             try await stage.logged("new command")
             // A route without buttons.
             _ = try await stage.outcome(of: try await stage.client.send("/note/3", title: "three"))
-            try await stage.reconfigure(bannerDefaults)
+            try await stage.daemon.reload(bannerDefaults)
             server.invoke("same", on: 3)
             try await stage.logged("same command")
         }
@@ -384,6 +372,25 @@ struct BannerActionTests {
 }
 
 extension BannerStage {
+    /// A stand-in for the service manager.
+    fileprivate func manager(
+        properties: [String] = [], _ answer: @escaping Connection.CallHandler
+    ) async throws -> Connection {
+        let manager = try await Connection.open(bus.address)
+        manager.export("org.freedesktop.DBus.Properties") { $0.reply([.variant(.strings(properties))]) }
+        manager.export("org.freedesktop.systemd1.Manager", handler: answer)
+        try await manager.requestName("org.freedesktop.systemd1")
+        return manager
+    }
+
+    /// Has an event shown by a server, and presses a button of its banner.
+    fileprivate func press(_ button: String) async throws -> NotificationServer {
+        let server = try await server()
+        _ = try await outcome(of: try await client.send("/note/1", title: "one"))
+        server.invoke(button, on: 1)
+        return server
+    }
+
     fileprivate func invite(from name: String) async throws -> EventID {
         try await client.publish("/run/r1/invite", fields: ["from": .string(name)])
     }

@@ -197,23 +197,6 @@ struct BannerFaultTests {
 struct BannerRestartTests {
     private let stage: BannerStage! = Fixture.current()
 
-    @Test(.bannerStage) func aTopicClaimAndAScreenTakeThemDown() async throws {
-        let server = try await stage.server()
-        let ids = try await stage.show("/note/1", 2)
-        try await stage.show("/other/1", 1)
-        try await stage.crash()
-        #expect(try await stage.client.unread("/note") == 2)
-        #expect(try await stage.client.claimTopic("/note") == 2)
-        #expect(try await stage.close(on: server) == 1)
-        for id in ids { #expect(try await stage.outcome(of: id).kind == "retracted") }
-        #expect(try await stage.client.unread("/note") == 0)
-        try await stage.daemon.restart(inOrder: true)
-        let screen = try await stage.client.openScreen("/other/1")
-        #expect(try await stage.close(on: server) == 2)
-        await screen.close()
-        try await stage.until("nothing is up") { server.showing.isEmpty }
-    }
-
     /// The daemon waits for the answer of the notification server before it ends, and keeps the outcome.
     @Test(.bannerStage) func aBannerThatIsUnderWayAtAStopIsNotShownAgain() async throws {
         let server = try await stage.server()
@@ -255,18 +238,6 @@ struct BannerRestartTests {
 }
 
 extension BannerStage {
-    /// Sends events and waits until each is shown.
-    @discardableResult
-    fileprivate func show(_ topic: String, _ count: Int) async throws -> [EventID] {
-        var ids: [EventID] = []
-        for number in 0..<count {
-            let id = try await client.send(topic, title: "news \(number)")
-            #expect(try await outcome(of: id).kind == "shown")
-            ids.append(id)
-        }
-        return ids
-    }
-
     fileprivate func crash() async throws {
         try await daemon.restart()
         // It has its name before it listens to the server.

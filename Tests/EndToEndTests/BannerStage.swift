@@ -1,3 +1,4 @@
+import Glibc
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
@@ -90,12 +91,15 @@ struct BannerStage: Sendable {
     func until(_ fact: String, _ isTrue: () async throws -> Bool) async throws {
         try await waitUntil(fact, within: Self.patience, daemon, isTrue)
     }
+}
 
-    /// Reloads a new configuration.
-    func reconfigure(_ text: String) async throws {
-        try daemon.configure(text)
-        daemon.signal(1)
-        try await logged("Configuration reloaded")
+extension DaemonProcess {
+    /// Has it read its configuration again, with this text if there is one.
+    func reload(_ text: String? = nil) async throws {
+        if let text { try configure(text) }
+        signal(SIGHUP)
+        guard await errors.next(within: BannerStage.patience, where: { $0.contains("Configuration reloaded") }) != nil
+        else { throw RehearsalError("The daemon did not reload: \(log)") }
     }
 }
 
@@ -116,13 +120,14 @@ func withBannerStage(
         try await connection.addMatch(MatchRule(interface: Router.interface))
         let stage = BannerStage(
             bus: bus, daemon: daemon, client: client, connection: connection, signals: signals)
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(stage)) } catch { result = .failure(error) }
-        await client.close()
-        connection.close()
-        await daemon.stop()
-        daemon.folder.remove()
-        try result.get()
+        try await finally {
+            await client.close()
+            connection.close()
+            await daemon.stop()
+            daemon.folder.remove()
+        } after: {
+            try await body(stage)
+        }
     }
 }
 

@@ -6,20 +6,18 @@ import Testing
 
 /// `notifyctl browser` tells browsers of the host, and says which know it.
 @Suite(.timeLimit(.minutes(1))) struct BrowserCommandTests {
-    private struct Result {
-        let exit: ChildProcess.Exit?
-        let output: [String]
-        let errors: [String]
+    private func environment(_ home: TemporaryFolder) -> [String: String] {
+        ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 }
     }
 
-    private func run(_ home: TemporaryFolder, _ arguments: String...) async throws -> Result {
-        let process = try ChildProcess(
-            BuiltPrograms.notifyctl, ["browser"] + arguments,
-            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
-            capturing: [1, 2])
-        let exit = await process.waitForExit()
-        return Result(
-            exit: exit, output: await process.allLines(of: 1) ?? [], errors: await process.allLines(of: 2) ?? [])
+    private func run(_ home: TemporaryFolder, _ arguments: String...) async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifyctl, ["browser"] + arguments, environment: environment(home))
+    }
+
+    private func check(_ file: String, _ home: TemporaryFolder) async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifyctl, ["config", "check", file], environment: environment(home))
     }
 
     @Test func browsersThatHaveRunAreToldOfTheHost() async throws {
@@ -94,24 +92,18 @@ import Testing
             "[[site]]\naddress = \"ftp://x/\"\ntopic = \"/x\"\n", to: ".config/notifyd/browser.toml")
         let output = try await run(home).output
         #expect(output.contains { $0.hasPrefix("The rules have a mistake: \(file):2:") })
-        let check = try ChildProcess(
-            BuiltPrograms.notifyctl, ["config", "check", file],
-            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
-            capturing: [2])
-        #expect(await check.waitForExit() == .code(78))
-        #expect(await check.allLines(of: 2)?.first?.hasPrefix("notifyd-browser: \(file):2:") == true)
+        let check = try await check(file, home)
+        #expect(check.code == 78)
+        #expect(check.errors.first?.hasPrefix("notifyd-browser: \(file):2:") == true)
     }
 
     @Test(arguments: ["browser", "desktop", "focus", "mqtt", "ntfy", "unifiedpush"])
     func aFileOfAnotherProgramIsCheckedByIt(_ name: String) async throws {
         let home = try TemporaryFolder()
         let file = try home.write("nonsense = 1\n", to: ".config/notifyd/\(name).toml")
-        let check = try ChildProcess(
-            BuiltPrograms.notifyctl, ["config", "check", file],
-            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
-            capturing: [2])
-        #expect(await check.waitForExit() == .code(78))
-        let words = try #require(await check.allLines(of: 2)?.first)
+        let check = try await check(file, home)
+        #expect(check.code == 78)
+        let words = try #require(check.errors.first)
         // The keys of notifyd's own file are others.
         #expect(words.contains("\(file):1:1: ") && !words.contains("defaults"))
     }
@@ -120,20 +112,18 @@ import Testing
         let home = try TemporaryFolder()
         #expect(try await run(home, "install", "--host", "/bin/true", "brave").exit == .code(0))
         let before = try await run(home).output
-        let full = try ChildProcess(
+        let full = try await ChildProcess.run(
             "/bin/sh",
             [
                 "-c", "trap '' XFSZ; ulimit -f 0; \"$0\" browser install --host /bin/false brave",
                 BuiltPrograms.notifyctl,
             ],
-            environment: ["HOME": home.path, "PATH": "/usr/bin:/bin"].merging(ChildProcess.sanitizerEnvironment) { $1 },
-            capturing: [2])
-        #expect(await full.waitForExit() == .code(77))
-        #expect(await full.allLines(of: 2)?.joined().contains("cannot be written: File too large") == true)
+            environment: environment(home))
+        #expect(full.code == 77)
+        #expect(full.errors.joined().contains("cannot be written: File too large"))
         #expect(try await run(home).output == before)
         let folder = home.path + "/.config/BraveSoftware/Brave-Browser/NativeMessagingHosts"
-        let files = try ChildProcess("/bin/ls", ["-A", folder], environment: [:], capturing: [1])
-        #expect(await files.allLines(of: 1) == ["org.notifyd.browser.json"])
+        #expect(try await ChildProcess.run("/bin/ls", ["-A", folder]).output == ["org.notifyd.browser.json"])
     }
 
     @Test func aBrowserIsToldOfTheHostThatIsNamed() async throws {

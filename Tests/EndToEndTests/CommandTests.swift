@@ -159,11 +159,9 @@ import Testing
 
     @Test(.rig) func whatIsWrongIsSaidWithItsExitCode() async throws {
         for (arguments, code, words) in Self.mistakes {
-            let process = try rig.start(arguments: arguments)
-            #expect(await process.waitForExit() == .code(code), "\(arguments)")
-            let errors = await process.allLines(of: 2) ?? []
-            #expect(errors.joined(separator: "\n").contains(words), "\(arguments): \(errors)")
-            #expect(await process.allLines(of: 1) == [], "\(arguments)")
+            let result = try await rig.run(arguments)
+            #expect(result.code == code && result.output == [], "\(arguments)")
+            #expect(result.errors.joined(separator: "\n").contains(words), "\(arguments): \(result.errors)")
         }
     }
 
@@ -253,22 +251,17 @@ import Testing
 
     // MARK: Events
 
-    @Test(.rig) func theLastEventNeedsNoId() async throws {
-        #expect(try await rig.run("why", "last").exit == .code(1))
-        try await rig.client.publish("/post/1")
-        let id = try await rig.client.publish("/chat/2")
-        #expect(try await rig.run("show", "last").output.first == "Event \(id)")
-        #expect(try await rig.run("why", "last").output.first?.hasPrefix("Event \(id)") == true)
-        #expect(try await rig.run("history", "-n1").output.count == 1)
-    }
-
     @Test(.rig) func everyCommandThatTakesAnIdTakesTheLast() async throws {
-        for arguments in [["claim", "last"], ["mark-read", "/", "--up-to", "last"], ["forget", "last"]] {
-            let process = try rig.start(arguments: arguments)
-            #expect(await process.waitForExit() == .code(1))
-            #expect(await process.allLines(of: 2) == ["notifyctl: There is no event yet."])
+        for arguments in [
+            ["claim", "last"], ["mark-read", "/", "--up-to", "last"], ["forget", "last"], ["why", "last"],
+        ] {
+            let result = try await rig.run(arguments)
+            #expect(result.code == 1 && result.errors == ["notifyctl: There is no event yet."])
         }
-        try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(60)))
+        let id = try await rig.client.publish("/post/1", options: PublishOptions(window: .seconds(60)))
+        for command in ["show", "why"] {
+            #expect(try await rig.run(command, "last").output.first?.hasPrefix("Event \(id)") == true)
+        }
         #expect(try await rig.run("claim", "last").output == ["suppressed"])
         try await rig.client.publish("/post/2", options: PublishOptions(window: .seconds(60)))
         #expect(try await rig.run("mark-read", "/", "--up-to", "last").output == ["1"])
@@ -292,20 +285,6 @@ import Testing
     }
 
     // MARK: Quiet and status
-
-    @Test(.rig) func quietIsMadeAndEnded() async throws {
-        #expect(try await rig.run("mute", "/post", "10m").exit == .code(0))
-        #expect(try await rig.outcome(ofEventAt: "/post/1") == "muted")
-        let loud = try await rig.run("mute", "/post", "0", "--json=short")
-        #expect(loud.output == [#"{"topic":"/post","milliseconds":0}"#])
-        #expect(try await rig.outcome(ofEventAt: "/post/2") == "shown")
-        let paused = try await rig.run("pause")
-        #expect(paused.exit == .code(0))
-        #expect(paused.output == [])
-        #expect(try await rig.outcome(ofEventAt: "/post/3") == "muted")
-        #expect(try await rig.run("resume", "--json=short").output == [#"{"paused":false}"#])
-        #expect(try await rig.outcome(ofEventAt: "/post/4") == "shown")
-    }
 
     @Test(.rig) func statusTellsHowTheDaemonIsDoing() async throws {
         let screen = try await rig.client.openScreen("/post/27", mode: .ask, state: .visible)
@@ -400,10 +379,9 @@ import Testing
         ])
     func aProgramThatIsNoDaemonIsNamed(_ arguments: [String], _ words: String) async throws {
         try await rig.client.publish("/post/1")
-        let process = try rig.start(arguments: arguments)
-        #expect(await process.waitForExit() == .code(69))
-        #expect(await process.allLines(of: 2)?.joined().contains(words) == true)
-        #expect(await process.allLines(of: 1) == [])
+        let result = try await rig.run(arguments)
+        #expect(result.code == 69 && result.output == [])
+        #expect(result.errors.joined().contains(words))
     }
 
     @Test(.privateBus) func withoutADaemonStatusSaysSo() async throws {

@@ -82,7 +82,7 @@ struct CompleteStreamTests {
 
     /// The bus drops what a stopped reader does not take, or holds it back; neither is the reader's loss.
     @Test func aStoppedSubscriberGetsEverythingWhenItGoesOn() async throws {
-        let count = getenv("NOTIFYD_STALLED_EVENTS").flatMap { Int(String(cString: $0)) } ?? 5000
+        let count = environmentNumber("NOTIFYD_STALLED_EVENTS") ?? 5000
         try await withRig { rig in
             let first = try await rig.client.publish("/log/0", options: PublishOptions(banner: false))
             let subscriber = try rig.start(

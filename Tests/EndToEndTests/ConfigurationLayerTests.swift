@@ -19,14 +19,14 @@ struct ConfigurationLayerTests {
         }
         #expect(try await titles() == "t")
         try rig.daemon.folder.write("[[route]]\ntopic = \"/app/{id}\"\ntitle = \"App {{id}}\"\n", to: Self.packaged)
-        try await rig.reload()
+        try await rig.daemon.reload()
         #expect(try await titles() == "App 7")
         try rig.daemon.folder.write("[[route]]\ntopic = \"/app/{id}\"\ntitle = \"Mine\"\n", to: Self.own)
-        try await rig.reload()
+        try await rig.daemon.reload()
         #expect(try await titles() == "Mine")
         let path = "\(rig.daemon.folder.path)/\(Self.own)"
         #expect(unlink(path) == 0 && symlink("/dev/null", path) == 0)
-        try await rig.reload()
+        try await rig.daemon.reload()
         #expect(try await titles() == "t")
     }
 
@@ -73,24 +73,16 @@ struct ConfigurationLayerTests {
         }
         #expect(try await rig.stored() == 1100)
         try rig.daemon.configure("[history]\nevents = 1000\n")
-        try await rig.reload()
+        try await rig.daemon.reload()
         try await rig.until("old events are deleted") { try await rig.stored() == 1000 }
         #expect(try await rig.client.explain(last).outcome == .silent)
     }
 }
 
 extension Rig {
-    fileprivate func reload() async throws {
-        daemon.signal(SIGHUP)
-        try #require(
-            await daemon.errors.next(within: .seconds(10), where: { $0.contains("Configuration reloaded") }) != nil)
-    }
-
-    fileprivate func check() async throws -> (exit: ChildProcess.Exit?, output: [String], errors: [String]) {
-        let process = try ChildProcess(
-            BuiltPrograms.notifyctl, ["config", "check"], environment: daemon.environment, capturing: [1, 2])
-        let exit = await process.waitForExit()
-        return (exit, await process.allLines(of: 1) ?? [], await process.allLines(of: 2) ?? [])
+    fileprivate func check() async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifyctl, ["config", "check"], environment: daemon.environment)
     }
 
     /// Events in the journal.

@@ -114,15 +114,6 @@ struct DesktopQuietTests {
         try await stage.until("it is over") { try await stage.client.quiet().isEmpty }
     }
 
-    @Test(.bannerStage("follow_desktop = false\n")) func itIsNotFollowedIfTheConfigurationSaysSo() async throws {
-        let server = try await StandIn(.dunst, on: stage.bus, isOn: true)
-        let id = try await stage.client.publish("/a", title: "shown")
-        #expect(try await stage.outcome(of: id).kind == "shown")
-        try await stage.reconfigure(bannerDefaults)
-        #expect(try await stage.client.quiet().map(\.cause) == [.desktop])
-        server.close()
-    }
-
     @Test(.rig) func itIsSwitchedOffWhereItIsSwitchedOn() async throws {
         rig.server.stop()
         let connection = try await Connection.open(rig.bus.address)

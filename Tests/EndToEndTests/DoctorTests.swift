@@ -201,9 +201,7 @@ private struct Stage {
 
     var state: String { daemon.folder.path + "/state/notifyd" }
 
-    func run(_ arguments: String...) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
-        try await run(["doctor"] + arguments)
-    }
+    func run(_ arguments: String...) async throws -> CommandResult { try await run(["doctor"] + arguments) }
 
     /// The lines of “config check”.
     func check(path: String) async throws -> [String] { try await run(["config", "check"], path: path).output }
@@ -218,18 +216,15 @@ private struct Stage {
             findings: json["findings"] as? [[String: String]] ?? [])
     }
 
-    private func run(
-        _ arguments: [String], path: String? = nil
-    ) async throws -> (exit: ChildProcess.Exit?, output: [String]) {
+    private func run(_ arguments: [String], path: String? = nil) async throws -> CommandResult {
         let folder = daemon.folder.path
-        let process = try ChildProcess(
+        return try await ChildProcess.run(
             BuiltPrograms.notifyctl, arguments,
             environment: (path.map { ["PATH": $0] } ?? [:]).merging([
                 "HOME": folder, "XDG_CONFIG_HOME": "\(folder)/config", "XDG_STATE_HOME": "\(folder)/state",
                 "DBUS_SESSION_BUS_ADDRESS": bus.address,
                 "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(folder)/no-system-bus",
-            ]) { $1 }, capturing: [1])
-        return (await process.waitForExit(), await process.allLines(of: 1) ?? [])
+            ]) { $1 })
     }
 }
 
@@ -241,11 +236,12 @@ private func withDiagnosis(isActivatable: Bool = true, _ body: (Stage) async thr
     }
     try await withPrivateBus(serviceFolder: services.path) { bus in
         let daemon = try DaemonProcess(BuiltPrograms.notifyd, on: bus)
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(Stage(bus: bus, daemon: daemon))) } catch { result = .failure(error) }
-        await daemon.stop()
-        daemon.folder.remove()
-        try result.get()
+        try await finally {
+            await daemon.stop()
+            daemon.folder.remove()
+        } after: {
+            try await body(Stage(bus: bus, daemon: daemon))
+        }
     }
     services.remove()
 }

@@ -37,22 +37,6 @@ struct ForgetTests {
         #expect(try await rig.client.publish("/post/27", options: PublishOptions(banner: false)) > id)
     }
 
-    @Test func whoMayNotClaimOrControlMayNotForget() async throws {
-        for permission in ["claim", "control"] {
-            let policy = "[[policy]]\ntopic = \"/post\"\ndeny = [\"\(permission)\"]\n"
-            try await withRig(configuration: policy) { rig in
-                let options = PublishOptions(banner: false)
-                _ = try await rig.client.publish("/post/27", options: options)
-                _ = try await rig.client.publish("/chat", options: options)
-                for topic in ["/post/27", "/"] {
-                    #expect(await refusal { try await rig.client.forget(topic) }?.shortName == "AccessDenied")
-                }
-                #expect(try await rig.client.forget("/chat") == 1)
-                #expect(try await rig.client.history().count == 1)
-            }
-        }
-    }
-
     // MARK: notifyctl
 
     @Test(.rig) func notifyctlForgetsTopicsAndOldEvents() async throws {

@@ -11,12 +11,6 @@ import Testing
 struct InboxTests {
     private let rig: Rig! = Fixture.current()
     private let bus: PrivateBus! = Fixture.current()
-    private static let entering = "\u{1b}[?1049h\u{1b}[?25l"
-    private static let leaving = "\u{1b}[?25h\u{1b}[?1049l"
-
-    private func environment(_ rig: Rig, _ more: [String: String] = [:]) -> [String: String] {
-        rig.environment.merging(["TERM": "xterm-256color"]) { $1 }.merging(more) { $1 }
-    }
 
     /// The lines of the last picture.
     private func picture(_ terminal: PseudoTerminal) -> [String] {
@@ -32,9 +26,9 @@ struct InboxTests {
     @Test(.rig) func pushesComeAndWhatIsDecidedElsewhereGoes() async throws {
         let terminal = try PseudoTerminal()
         let before = terminal.modes
-        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: rig.onTerminal())
         #expect(try await terminal.shows("Nothing unread."))
-        #expect(terminal.text.hasPrefix(Self.entering))
+        #expect(terminal.text.hasPrefix(PseudoTerminal.entering))
         let first = try await rig.client.publish("/post/27", title: "First", body: "\u{1b}[31mred")
         #expect(try await shows(terminal) { $0.contains { $0.hasPrefix("> ") && $0.contains("First – [31mred") } })
         try await rig.client.send("/post/28", title: "Second")
@@ -46,7 +40,7 @@ struct InboxTests {
         #expect(!picture(terminal).joined().contains("First"))
         terminal.type("q")
         #expect(await inbox.waitForExit() == .code(0))
-        #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+        #expect(try await terminal.shows { $0.hasSuffix(PseudoTerminal.leaving) })
         #expect(terminal.modes == before)
     }
 
@@ -58,7 +52,7 @@ struct InboxTests {
         ]
         for id in ids { #expect(await rig.listener.resolution(of: id)?.outcome == "shown") }
         let terminal = try PseudoTerminal()
-        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: rig.onTerminal())
         #expect(try await shows(terminal) { $0.first == "Inbox   5 unread" })
         terminal.type("R")
         #expect(try await shows(terminal) { $0.last == "Read at and below /b: 2." })
@@ -99,7 +93,7 @@ struct InboxTests {
         try await withRig(configuration: route) { rig in
             try await rig.client.send("/build/1", title: "Failed")
             let terminal = try PseudoTerminal()
-            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: rig.onTerminal())
             #expect(try await shows(terminal) { $0.contains { $0.contains("Failed") } })
             terminal.type("b")
             #expect(
@@ -118,7 +112,7 @@ struct InboxTests {
             try await rig.client.send("/post/1", title: "Post")
             #expect(try await rig.client.inbox().map(\.breaksThrough) == [false, true])
             let terminal = try PseudoTerminal(columns: 120)
-            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox", "/alarm"], environment: environment(rig))
+            let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox", "/alarm"], environment: rig.onTerminal())
             #expect(try await shows(terminal) { $0.contains { $0.contains("Fire") } })
             terminal.type("m")
             #expect(
@@ -153,7 +147,7 @@ struct InboxTests {
         #expect(await rig.listener.resolution(of: id)?.outcome != nil)
         let terminal = try PseudoTerminal(columns: 40, rows: 8)
         let inbox = try terminal.run(
-            BuiltPrograms.notifyctl, ["inbox", "/"], environment: environment(rig, ["NO_COLOR": "1"]))
+            BuiltPrograms.notifyctl, ["inbox", "/"], environment: rig.onTerminal(["NO_COLOR": "1"]))
         #expect(try await terminal.shows("영희가"))
         #expect(!terminal.text.contains("\u{1b}[1m"))
         await rig.daemon.stop()
@@ -163,21 +157,7 @@ struct InboxTests {
         terminal.resize(columns: 24, rows: 5)
         #expect(try await shows(terminal) { $0.count == 4 && $0.allSatisfy { $0.columns <= 24 } })
         #expect(await inbox.end() == .code(0))
-        #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
-    }
-
-    @Test(.rig) func itSaysAtOnceThatTheDaemonIsGone() async throws {
-        try await rig.client.send("/post/27", title: "First")
-        let terminal = try PseudoTerminal()
-        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
-        #expect(try await terminal.shows("First"))
-        let asked = ContinuousClock.now
-        await rig.daemon.kill()
-        #expect(try await terminal.shows("notifyd is not running"))
-        // Not with the next regular question.
-        #expect(.now - asked < .seconds(1) * Timeouts.factor)
-        terminal.type("q")
-        #expect(await inbox.waitForExit() == .code(0))
+        #expect(try await terminal.shows { $0.hasSuffix(PseudoTerminal.leaving) })
     }
 
     @Test(.rig) func thousandsOfEventsAreReadInPages() async throws {
@@ -187,7 +167,7 @@ struct InboxTests {
         }
         try await rig.until("all are muted") { try await rig.client.unread() == 700 }
         let terminal = try PseudoTerminal()
-        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+        let inbox = try terminal.run(BuiltPrograms.notifyctl, ["inbox"], environment: rig.onTerminal())
         #expect(try await shows(terminal) { $0.contains("/n/700") })
         // Neither the last event nor what a filter finds depends on the pages that were read before.
         terminal.type("G")
@@ -197,7 +177,7 @@ struct InboxTests {
         terminal.type("q")
         #expect(await inbox.waitForExit() == .code(0))
         let other = try PseudoTerminal()
-        let filtered = try other.run(BuiltPrograms.notifyctl, ["inbox"], environment: environment(rig))
+        let filtered = try other.run(BuiltPrograms.notifyctl, ["inbox"], environment: rig.onTerminal())
         #expect(try await shows(other) { $0.contains("/n/700") })
         other.type("/n/12\r")
         #expect(try await shows(other) { $0.first == "Inbox   11 of 700 unread   with “n/12”" })

@@ -7,16 +7,13 @@ import Testing
 /// `notifyctl link` as far as it only makes and reads files.
 struct LinkCommandTests {
     /// Runs a shell script with a folder of its own for the configuration.
-    private func run(_ script: String, in home: TemporaryFolder) async throws -> (
-        exit: ChildProcess.Exit?, output: [String], errors: [String]
-    ) {
+    private func run(_ script: String, in home: TemporaryFolder) async throws -> CommandResult {
         let programs = String(BuiltPrograms.notifyctl.dropLast("/notifyctl".count))
         let environment = [
             "HOME": home.path, "XDG_CONFIG_HOME": home.path, "PATH": "\(programs):/usr/bin:/bin", "LC_ALL": "C.UTF-8",
         ]
-        let process = try ChildProcess("/bin/sh", ["-c", script], environment: environment, capturing: [1, 2])
-        let exit = await process.waitForExit(within: .seconds(30))
-        return (exit, await process.allLines(of: 1) ?? [], await process.allLines(of: 2) ?? [])
+        return try await ChildProcess.run(
+            "/bin/sh", ["-c", script], environment: environment, within: .seconds(30))
     }
 
     @Test func anotherDeviceJoinsWithTheInvitation() async throws {

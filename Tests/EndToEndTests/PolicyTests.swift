@@ -27,7 +27,7 @@ import Testing
         _ = try await test.call(ask)
         #expect(await questions.next(within: .seconds(10))?.sender == test.uniqueName)
 
-        try await rig.reconfigure("[[policy]]\ndeny = [\"control\"]\n\(Self.me)")
+        try await rig.daemon.reload("[[policy]]\ndeny = [\"control\"]\n\(Self.me)")
         for _ in 1...3 { _ = try await rig.client.send("/post/27") }
         _ = try await test.call(ask)
         let asker = try #require(await questions.next(within: .seconds(10))?.sender)
@@ -49,8 +49,11 @@ import Testing
 
     @Test(.rig(configuration: "[[policy]]\ntopic = \"/post\"\ndeny = [\"claim\"]\n\(me)"))
     func whoMayNotClaimKeepsNoBannerAway() async throws {
-        let id = try await rig.client.send("/post/27")
+        let button = BannerOptions(buttons: [.init(key: "yes", label: "Yes")])
+        let id = try await rig.client.publish("/post/27", options: PublishOptions(appearance: button))
         await expectDenied { _ = try await rig.client.claim(id) }
+        await expectDenied { try await rig.client.press("yes", of: id) }
+        await expectDenied { _ = try await rig.client.forget("/") }
         await expectDenied { _ = try await rig.client.claimProvisionally(id, within: .seconds(5)) }
         await expectDenied { _ = try await rig.client.claimTopic("/post/27", grace: .seconds(5)) }
         await expectDenied { _ = try await rig.client.openScreen("/") }
@@ -87,7 +90,7 @@ import Testing
             #expect(try await rig.client.claim(open) == .recorded)
             #expect(rig.server.closes.all.isEmpty)
 
-            try await rig.reconfigure(route)
+            try await rig.daemon.reload(route)
             #expect(try await rig.client.claim(secret) == .retracted)
             #expect(await rig.server.closes.next(within: .seconds(5))?.id == 1)
         }
@@ -99,12 +102,13 @@ import Testing
             await expectDenied { try await rig.client.setPaused(true) }
             await expectDenied { try await rig.client.mute("/post/27", for: .seconds(60)) }
             await expectDenied { try await rig.client.mute("/", for: .seconds(60)) }
+            for topic in ["/post/27", "/"] { await expectDenied { _ = try await rig.client.forget(topic) } }
             #expect(try await rig.client.paused() == false)
             try await rig.client.mute("/run", for: .seconds(60))
             #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "muted")
             #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
 
-            try await rig.reconfigure("[[policy]]\nallow = [\"control\"]\n\(Self.me)" + rule)
+            try await rig.daemon.reload("[[policy]]\nallow = [\"control\"]\n\(Self.me)" + rule)
             try await rig.client.setPaused(true)
             #expect(try await rig.client.paused())
             #expect(try await rig.outcome(ofEventAt: "/post/28") == "muted")
@@ -115,7 +119,7 @@ import Testing
         let forbidden = try await rig.client.openScreen("/post/27")
         let allowed = try await rig.client.openScreen("/run")
         #expect(try await rig.outcome(ofEventAt: "/post/27") == "claimed")
-        try await rig.reconfigure("[[policy]]\ntopic = \"/post\"\ndeny = [\"claim\"]\n\(Self.me)")
+        try await rig.daemon.reload("[[policy]]\ntopic = \"/post\"\ndeny = [\"claim\"]\n\(Self.me)")
         try await rig.until("only /run is on screen") { try await rig.client.screens().map(\.topic) == ["/run"] }
         #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
         #expect(try await rig.outcome(ofEventAt: "/run/r1/cancelled") == "claimed")
@@ -229,17 +233,5 @@ import Testing
 
     private func expectDenied(_ body: () async throws -> Void) async {
         #expect(await refusal(of: body)?.shortName == "AccessDenied")
-    }
-}
-
-extension Rig {
-    /// Reloads a new configuration.
-    func reconfigure(_ text: String) async throws {
-        try daemon.configure(text)
-        daemon.signal(SIGHUP)
-        guard await daemon.errors.next(within: .seconds(10), where: { $0.contains("Configuration reloaded") }) != nil
-        else {
-            throw RehearsalError("The daemon did not reload: \(daemon.log)")
-        }
     }
 }

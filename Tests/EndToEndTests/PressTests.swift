@@ -118,16 +118,4 @@ struct PressTests {
         #expect(server.closes.all.isEmpty)
         #expect(try await stage.client.claim(id) == .retracted)
     }
-
-    @Test func whoMayNotClaimMayNotPress() async throws {
-        let rule = "[[policy]]\ntopic = \"/a\"\ndeny = [\"claim\"]\nuser = \(getuid())\n"
-        try await withBannerStage(rule) { stage in
-            let id = try await stage.client.publish(
-                "/a",
-                options: PublishOptions(
-                    window: .seconds(60), appearance: BannerOptions(buttons: [.init(key: "yes", label: "Yes")])))
-            #expect(await refusal { try await stage.client.press("yes", of: id) }?.shortName == "AccessDenied")
-            #expect(try await stage.client.explain(id).outcome == nil)
-        }
-    }
 }

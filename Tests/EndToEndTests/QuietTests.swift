@@ -101,9 +101,9 @@ struct QuietTests {
     @Test func aReloadChangesSchedulesAtOnce() async throws {
         try await withRig(configuration: Self.schedule()) { rig in
             #expect(try await rig.client.quiet().map(\.topic) == ["/"])
-            try await rig.reconfigure(Self.schedule("topics = [\"/chat\"]"))
+            try await rig.daemon.reload(Self.schedule("topics = [\"/chat\"]"))
             #expect(try await rig.client.quiet().map(\.topic) == ["/chat"])
-            try await rig.reconfigure("")
+            try await rig.daemon.reload("")
             #expect(try await rig.client.quiet().isEmpty)
             #expect(try await rig.outcome(ofEventAt: "/chat") == "shown")
         }
@@ -111,6 +111,9 @@ struct QuietTests {
 
     @Test(.rig) func theCommandLineListsWhatIsQuietAndSaysWhatStillIs() async throws {
         #expect(try await rig.run("quiet").output == ["Banners are on; no topic is muted."])
+        let unmuted = try await rig.run("mute", "/x", "0", "--json=short").output
+        #expect(unmuted == [#"{"topic":"/x","milliseconds":0}"#])
+        #expect(try await rig.run("resume", "--json=short").output == [#"{"paused":false}"#])
         #expect(try await rig.run("mute", "/", "10m").exit == .code(0))
         #expect(try await rig.run("mute", "/post", "10m").exit == .code(0))
         #expect(

@@ -17,10 +17,8 @@ import Testing
         _ home: TemporaryFolder, shell: String = "/bin/bash", _ program: String = BuiltPrograms.notifyctl,
         _ arguments: String...
     ) async throws -> (exit: ChildProcess.Exit?, text: String) {
-        let process = try ChildProcess(program, arguments, environment: environment(home, shell), capturing: [1, 2])
-        let exit = await process.waitForExit()
-        let lines = await (process.allLines(of: 1) ?? []) + (process.allLines(of: 2) ?? [])
-        return (exit, lines.joined(separator: "\n"))
+        let result = try await ChildProcess.run(program, arguments, environment: environment(home, shell))
+        return (result.exit, (result.output + result.errors).joined(separator: "\n"))
     }
 
     /// The files in a home, with what is in them.

@@ -84,18 +84,6 @@ struct ServerStartTests {
         try await stage.until("server-start-failures", is: 1)
     }
 
-    @Test func aConfigurationCanForbidToStartOne() async throws {
-        try await withServiceFile { folder, sign in
-            try await withBannerStage("start_server = false\n", serviceFolder: folder) { stage in
-                _ = try await stage.client.send("/note/1", title: "one")
-                try await stage.until("open-windows", is: 0)
-                _ = try await stage.client.statistics()
-                #expect(!FileManager.default.fileExists(atPath: sign))
-                #expect(try await stage.statistic("server-start-failures") == 0)
-            }
-        }
-    }
-
     /// A service whose program leaves a sign. The server itself is in this process.
     private func withServiceFile(_ body: (_ folder: String, _ sign: String) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
@@ -144,11 +132,9 @@ struct StateDirectoryTests {
     @Test(.faultRig) func aNewDeviceIsTakenWhileNotifydDoesNotRun() async throws {
         let name = try #require(try await rig.property("Device")?.string)
         let id = try await rig.send("/note/1")
-        func take() async throws -> (exit: ChildProcess.Exit?, output: [String], errors: [String]) {
-            let process = try ChildProcess(
-                BuiltPrograms.notifyd, ["--new-device"], environment: rig.daemon.environment, capturing: [1, 2])
-            let exit = await process.waitForExit(within: .seconds(30))
-            return (exit, await process.allLines(of: 1) ?? [], await process.allLines(of: 2) ?? [])
+        func take() async throws -> CommandResult {
+            try await ChildProcess.run(
+                BuiltPrograms.notifyd, ["--new-device"], environment: rig.daemon.environment, within: .seconds(30))
         }
         let refused = try await take()
         #expect(refused.exit == .code(69) && refused.output.isEmpty)

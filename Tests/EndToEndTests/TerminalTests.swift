@@ -9,21 +9,15 @@ import Testing
 /// `notifyctl` on a terminal: a pseudo-terminal, which says what was written, and tmux, which says how it looks.
 @Suite(.serialized, .timeLimit(.minutes(1))) struct TerminalTests {
     private let rig: Rig! = Fixture.current()
-    private static let entering = "\u{1b}[?1049h\u{1b}[?25l"
-    private static let leaving = "\u{1b}[?25h\u{1b}[?1049l"
-
-    private func environment(_ rig: Rig, _ more: [String: String] = [:]) -> [String: String] {
-        rig.environment.merging(["TERM": "xterm-256color"]) { $1 }.merging(more) { $1 }
-    }
 
     // MARK: top
 
     @Test(.rig) func topShowsAPushCountingDownAndItsOutcome() async throws {
         let terminal = try PseudoTerminal()
         let before = terminal.modes
-        let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: environment(rig))
+        let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: rig.onTerminal())
         #expect(try await terminal.shows("none yet"))
-        #expect(terminal.text.hasPrefix(Self.entering))
+        #expect(terminal.text.hasPrefix(PseudoTerminal.entering))
         #expect(terminal.modes != before)
         let screen = try await rig.client.openScreen("/run/r1/mate/영희", mode: .ask)
         try await rig.client.publish("/run/r1/mate/영희/finished", options: PublishOptions(window: .seconds(1)))
@@ -33,8 +27,8 @@ import Testing
         #expect(try await terminal.shows("shown"))
         terminal.type("q")
         #expect(await top.waitForExit() == .code(0))
-        #expect(try await terminal.shows(Self.leaving))
-        #expect(terminal.text.hasSuffix(Self.leaving))
+        #expect(try await terminal.shows(PseudoTerminal.leaving))
+        #expect(terminal.text.hasSuffix(PseudoTerminal.leaving))
         #expect(terminal.modes == before)
         await screen.close()
     }
@@ -43,11 +37,11 @@ import Testing
     func topGivesTheTerminalBackWhateverEndsIt(_ signal: CInt) async throws {
         let terminal = try PseudoTerminal()
         let before = terminal.modes
-        let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: environment(rig))
+        let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: rig.onTerminal())
         #expect(try await terminal.shows("Recent outcomes"))
         if signal == SIGINT { terminal.type("\u{3}") } else { top.signal(signal) }
         #expect(await top.waitForExit() == .code(0))
-        #expect(try await terminal.shows(Self.leaving))
+        #expect(try await terminal.shows(PseudoTerminal.leaving))
         #expect(terminal.modes == before)
     }
 
@@ -55,14 +49,14 @@ import Testing
     func aTerminalThatIsStoppedDoesNotKeepAProgramFromEnding(_ command: String, _ signal: CInt) async throws {
         let terminal = try PseudoTerminal()
         let before = terminal.modes
-        let program = try terminal.run(BuiltPrograms.notifyctl, [command], environment: environment(rig))
+        let program = try terminal.run(BuiltPrograms.notifyctl, [command], environment: rig.onTerminal())
         #expect(try await terminal.shows(command == "top" ? "Recent outcomes" : "Nothing unread."))
         // Ctrl-S: what is drawn now blocks, and so does what leaves the screen.
         terminal.type("\u{13}")
         terminal.resize(columns: 70, rows: 20)
         program.signal(signal)
         #expect(await program.waitForExit() == .code(0))
-        #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+        #expect(try await terminal.shows { $0.hasSuffix(PseudoTerminal.leaving) })
         #expect(terminal.modes == before)
     }
 
@@ -70,7 +64,7 @@ import Testing
     func aTerminalThatNobodyReadsIsGivenBackAllTheSame(_ command: String) async throws {
         let terminal = try PseudoTerminal(columns: 200, rows: 60)
         let before = terminal.modes
-        let program = try terminal.run(BuiltPrograms.notifyctl, [command], environment: environment(rig))
+        let program = try terminal.run(BuiltPrograms.notifyctl, [command], environment: rig.onTerminal())
         #expect(try await terminal.shows(command == "top" ? "Recent outcomes" : "Nothing unread."))
         terminal.setRead(false)
         // Each size is drawn, until the terminal takes nothing any more.
@@ -81,13 +75,13 @@ import Testing
         program.signal(SIGTERM)
         #expect(await program.waitForExit() == .code(0))
         terminal.setRead(true)
-        #expect(try await terminal.shows { $0.hasSuffix(Self.leaving) })
+        #expect(try await terminal.shows { $0.hasSuffix(PseudoTerminal.leaving) })
         #expect(terminal.modes == before)
     }
 
     @Test(.rig) func topGoesOnOverARestartAndFollowsTheSizeOfTheTerminal() async throws {
         let terminal = try PseudoTerminal()
-        let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: environment(rig))
+        let top = try terminal.run(BuiltPrograms.notifyctl, ["top"], environment: rig.onTerminal())
         #expect(try await terminal.shows("banners on"))
         await rig.daemon.stop()
         #expect(try await terminal.shows("notifyd is not running"))
@@ -128,7 +122,7 @@ import Testing
     @Test(.rig, arguments: ["top", "inbox"]) func aFullScreenProgramIsAJobOfItsShell(_ command: String) async throws {
         let folder = try TemporaryFolder()
         let base = ["-S", folder.path + "/tmux", "-f", "/dev/null"]
-        let environment = environment(rig, ["SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"])
+        let environment = rig.onTerminal(["SHELL": "/bin/sh", "LC_ALL": "C.UTF-8"])
         // Not as a daemon, so that it ends with us.
         let server = try ChildProcess("tmux", base + ["-D"], environment: environment)
         func tmux(_ arguments: String...) async throws -> String? {
@@ -207,7 +201,7 @@ import Testing
         try await rig.client.publish("/run/r1/mate/영희/finished", title: "👩‍👩‍👧 영희가 5 km를 뛰었다", body: "축하해요 🎉")
         #expect(try await rig.outcome(ofEventAt: "/post/27") == "shown")
         let terminal = try PseudoTerminal(columns: 60)
-        let history = try terminal.run(BuiltPrograms.notifyctl, ["history"], environment: environment(rig, more))
+        let history = try terminal.run(BuiltPrograms.notifyctl, ["history"], environment: rig.onTerminal(more))
         #expect(await history.waitForExit() == .code(0))
         #expect(try await terminal.shows("/post/27"))
         #expect(terminal.text.contains("\u{1b}[33mshown") == isColoured)
@@ -216,5 +210,18 @@ import Testing
         #expect(lines.allSatisfy { $0.columns <= 60 })
         #expect(lines.first?.hasSuffix("…") == true)
         #expect(lines.first?.contains(" ago") == true || lines.first?.hasPrefix("now") == true)
+    }
+}
+
+extension PseudoTerminal {
+    /// How a program takes the whole screen, and hides the cursor.
+    static let entering = "\u{1b}[?1049h\u{1b}[?25l"
+    static let leaving = "\u{1b}[?25h\u{1b}[?1049l"
+}
+
+extension Rig {
+    /// The environment of a program on a terminal.
+    func onTerminal(_ more: [String: String] = [:]) -> [String: String] {
+        environment.merging(["TERM": "xterm-256color"]) { $1 }.merging(more) { $1 }
     }
 }

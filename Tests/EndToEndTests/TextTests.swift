@@ -71,14 +71,4 @@ import Testing
         #expect(complaints.contains { $0.contains("bad.toml:2:4: this byte (0xff) is not UTF-8") })
         #expect(complaints.contains { $0.contains("the name of this file is not UTF-8") })
     }
-
-    @Test(.rig) func historyAfterAnIDThatNoEventCanHaveIsEmpty() async throws {
-        _ = try await rig.client.publish("/a", options: PublishOptions(banner: false))
-        for id in [UInt64.max, 1 << 63] {
-            #expect(try await rig.client.history("/", after: EventID(rawValue: id)).isEmpty)
-            #expect(try await rig.client.history("/a", after: EventID(rawValue: id)).isEmpty)
-            #expect(try await rig.run("why", "\(id)").exit == .code(1))
-            #expect(try await rig.run("claim", "\(id)").exit == .code(1))
-        }
-    }
 }

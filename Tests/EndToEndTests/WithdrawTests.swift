@@ -61,7 +61,7 @@ struct WithdrawTests {
                 try await rig.client.publish("/post/2", options: open),
                 try await rig.client.publish("/note", options: open),
             ]
-            try await rig.reconfigure(rule)
+            try await rig.daemon.reload(rule)
             let denied = try await rig.run("withdraw", "\(ids[0])")
             #expect(denied.exit == .code(77))
             try await rig.client.withdraw(ids[0])

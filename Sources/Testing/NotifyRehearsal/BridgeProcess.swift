@@ -1,14 +1,14 @@
-package import Glibc
+import Glibc
 package import NotifyClient
 
 /// A real bridge with private folders for configuration and state. After it was stopped or killed it can be started
 /// again with the same state.
-package final class BridgeProcess: Sendable {
+package final class BridgeProcess: StartedProgram {
     package let folder: TemporaryFolder
     private let executable: String
     private let name: String
     private let address: String
-    private let process = Locked<ChildProcess?>(nil)
+    package let process = Locked<ChildProcess?>(nil)
 
     /// Prepares a bridge; `launch` and `start` start it.
     ///
@@ -37,37 +37,30 @@ package final class BridgeProcess: Sendable {
     // MARK: Its life
 
     /// Starts it without waiting for anything.
+    ///
+    /// - Parameter extra: added to the environment, this time only.
     @discardableResult
-    package func launch(_ arguments: [String] = []) throws(RehearsalError) -> ChildProcess {
-        var environment = [
-            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
-            "HOME": folder.path,
-            "DBUS_SESSION_BUS_ADDRESS": address,
-            "XDG_CONFIG_HOME": folder.path + "/config",
-            "XDG_STATE_HOME": folder.path + "/state",
-        ]
-        environment.merge(ChildProcess.sanitizerEnvironment) { $1 }
+    package func launch(
+        _ arguments: [String] = [], with extra: [String: String] = [:]
+    ) throws(RehearsalError) -> ChildProcess {
         let child = try ChildProcess(
-            executable, arguments, environment: environment, capturing: [1, 2], removing: folder.path)
+            executable, arguments, environment: ChildProcess.environment(in: folder, on: address, extra),
+            capturing: [1, 2], removing: folder.path)
         process.withLock { $0 = child }
         return child
     }
 
     /// Starts it, and returns when it is connected to its message system.
-    package func start(within limit: Duration = .seconds(20)) async throws {
-        let child = try launch()
-        try await waitUntilConnected(within: limit, child)
+    package func start(within limit: Duration = .seconds(20), with extra: [String: String] = [:]) async throws {
+        try launch(with: extra)
+        try await waitUntilConnected(within: limit)
     }
 
     package func waitUntilConnected(within limit: Duration) async throws {
-        try await waitUntilConnected(within: limit, process.withLock { $0 })
-    }
-
-    private func waitUntilConnected(within limit: Duration, _ child: ChildProcess?) async throws {
         let deadline = ContinuousClock.now + limit * Timeouts.factor
         // The state is not a signal of its own; a bridge may also end before it has one.
         while try await property("State")?.string != "connected" {
-            if let exit = child?.exit {
+            if let exit {
                 throw RehearsalError("\(executable) ended with \(exit) before it was connected: \(log)")
             }
             guard ContinuousClock.now < deadline else {
@@ -77,21 +70,6 @@ package final class BridgeProcess: Sendable {
             try await Task.sleep(for: .milliseconds(20))
         }
     }
-
-    package func stop() async { _ = await process.withLock { $0 }?.end() }
-
-    package func kill() async {
-        let child = process.withLock { $0 }
-        child?.signal(SIGKILL)
-        _ = await child?.waitForExit()
-    }
-
-    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
-
-    package var identifier: pid_t? { process.withLock { $0?.identifier } }
-
-    /// What it wrote to its standard error since its last start.
-    package var log: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
 
     /// A property of `org.notifyd.Bridge1`; `nil` while it is not there.
     package func property(_ property: String) async throws(NotifyError) -> Value? {

@@ -1,15 +1,15 @@
-package import Glibc
+import Glibc
 package import NotifyClient
 
 /// A real `notifyd` with private folders for configuration, state and run time. After it was stopped or killed it can
 /// be started again with the same state.
-package final class DaemonProcess: Sendable {
+package final class DaemonProcess: StartedProgram {
     package let folder: TemporaryFolder
     private let executable: String
     private let arguments: [String]
     package let environment: [String: String]
     private let address: String
-    private let process = Locked<ChildProcess?>(nil)
+    package let process = Locked<ChildProcess?>(nil)
 
     /// Prepares a daemon; `start` starts it.
     ///
@@ -27,21 +27,15 @@ package final class DaemonProcess: Sendable {
         self.executable = executable
         self.arguments = arguments
         address = bus.address
-        var environment = [
-            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
-            "HOME": folder.path,
-            "DBUS_SESSION_BUS_ADDRESS": bus.address,
-            "DBUS_SYSTEM_BUS_ADDRESS": systemBus ?? "unix:path=\(folder.path)/no-system-bus",
-            "XDG_CONFIG_HOME": try folder.folder("config"),
-            "XDG_CONFIG_DIRS": try folder.folder("xdg"),
-            // The routes of installed packages do not count here.
-            "XDG_DATA_DIRS": try folder.folder("data"),
-            "XDG_STATE_HOME": try folder.folder("state"),
-            "XDG_RUNTIME_DIR": try folder.folder("runtime"),
-        ]
-        environment.merge(ChildProcess.sanitizerEnvironment) { $1 }
-        environment.merge(extra) { $1 }
-        self.environment = environment
+        for name in ["config", "data", "runtime", "state", "xdg"] { try folder.folder(name) }
+        // The routes of installed packages do not count here.
+        environment = ChildProcess.environment(
+            in: folder, on: bus.address,
+            [
+                "DBUS_SYSTEM_BUS_ADDRESS": systemBus ?? "unix:path=\(folder.path)/no-system-bus",
+                "XDG_CONFIG_DIRS": folder.path + "/xdg", "XDG_DATA_DIRS": folder.path + "/data",
+                "XDG_RUNTIME_DIR": folder.path + "/runtime",
+            ].merging(extra) { $1 })
         try configure(configuration)
     }
 
@@ -103,48 +97,11 @@ package final class DaemonProcess: Sendable {
         }
     }
 
-    /// What the daemon wrote to its standard error since its last start.
-    package var log: String { errors.all.joined(separator: "\n") }
-
     private var logWords: String { log.isEmpty ? ", and wrote nothing." : ": \(log)" }
-
-    /// The lines the daemon writes to its standard error, to wait for.
-    package var errors: Mailbox<String> { process.withLock { $0?.lines(of: 2) } ?? Mailbox() }
-
-    package var identifier: pid_t? { process.withLock { $0?.identifier } }
-
-    /// SIGTERM, SIGKILL, SIGSTOP, SIGCONT, SIGHUP, …
-    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
-
-    package var exit: ChildProcess.Exit? { process.withLock { $0 }?.exit }
-
-    package func waitForExit(within limit: Duration = .seconds(10)) async -> ChildProcess.Exit? {
-        await process.withLock { $0 }?.waitForExit(within: limit)
-    }
-
-    /// Stops the daemon with SIGTERM and returns its exit status.
-    @discardableResult
-    package func stop() async -> ChildProcess.Exit? {
-        await process.withLock { $0 }?.end()
-    }
-
-    package func kill() async {
-        signal(SIGKILL)
-        _ = await waitForExit()
-    }
 
     /// Ends it, as a crash does or in order, and starts it again.
     package func restart(inOrder: Bool = false, with extra: [String: String] = [:]) async throws {
         if inOrder { await stop() } else { await kill() }
         try await start(with: extra)
-    }
-}
-
-extension ChildProcess {
-    /// The environment variables that sanitizers and ``Timeouts`` read. Programs built without a sanitizer ignore them.
-    package static var sanitizerEnvironment: [String: String] {
-        currentEnvironment.filter {
-            ["ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "NOTIFYD_TIMEOUT_FACTOR"].contains($0.key)
-        }
     }
 }

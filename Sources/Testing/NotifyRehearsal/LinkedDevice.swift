@@ -1,4 +1,4 @@
-import NotifyClient
+package import NotifyClient
 
 /// A device of a link: a bus with a notifyd, a stand-in for the notification server and a notifyd-mqtt.
 package final class LinkedDevice: Sendable {
@@ -18,6 +18,7 @@ package final class LinkedDevice: Sendable {
     package let bus: PrivateBus
     package let server: NotificationServer
     package let daemon: DaemonProcess
+    package let client: NotifyClient
     package let bridge: BridgeProcess
 
     /// Starts everything but the bridge.
@@ -28,6 +29,7 @@ package final class LinkedDevice: Sendable {
         bus = try await PrivateBus()
         server = try await NotificationServer.start(on: bus)
         daemon = try await DaemonProcess.start(programs.daemon, on: bus, configuration: configuration)
+        client = try await NotifyClient(address: bus.address)
         bridge = try BridgeProcess(programs.bridge, name: "mqtt", on: bus)
     }
 
@@ -47,9 +49,10 @@ package final class LinkedDevice: Sendable {
 
     package func end() async {
         await bridge.stop()
+        await client.close()
         server.stop()
         await daemon.stop()
-        await bus.stop()
+        await bus.remove()
         daemon.folder.remove()
         bridge.folder.remove()
     }

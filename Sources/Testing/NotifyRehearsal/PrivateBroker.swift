@@ -1,9 +1,9 @@
-package import Glibc
-import NotifyClient
+import Glibc
+package import NotifyClient
 
 /// A private MQTT broker: a mosquitto with its files in a temporary folder. After a kill it can be started again with
 /// the same files.
-package final class PrivateBroker: Sendable {
+package final class PrivateBroker: StartedProgram {
     /// Files with a certificate and its key.
     package struct Certificate: Sendable {
         package let chain: String
@@ -40,7 +40,7 @@ package final class PrivateBroker: Sendable {
     package let port: UInt16
     private let program: String
     private let settings: Settings
-    private let process = Locked<ChildProcess?>(nil)
+    package let process = Locked<ChildProcess?>(nil)
 
     package init(_ settings: Settings = Settings()) throws(RehearsalError) {
         program = try Self.locate()
@@ -64,8 +64,6 @@ package final class PrivateBroker: Sendable {
         }
         return found
     }
-
-    package var identifier: pid_t? { process.withLock { $0?.identifier } }
 
     /// Starts it; it listens when this returns.
     package func start() async throws {
@@ -110,20 +108,6 @@ package final class PrivateBroker: Sendable {
             throw RehearsalError("mosquitto did not start: \(child.lines(of: 2).all.joined(separator: " "))")
         }
     }
-
-    /// Sends a signal, such as SIGSTOP and SIGCONT for a broker that hangs.
-    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
-
-    /// Ends it with SIGKILL.
-    package func kill() async {
-        signal(SIGKILL)
-        _ = await process.withLock { $0 }?.waitForExit()
-    }
-
-    /// Ends it in order, and it saves what it keeps.
-    package func stop() async {
-        await process.withLock { $0 }?.end()
-    }
 }
 
 /// Runs `body` with a broker and kills it afterwards.
@@ -133,19 +117,19 @@ package func withBroker<Result>(
 ) async throws -> Result {
     let broker = try PrivateBroker(settings)
     try await broker.start()
-    let result: Swift.Result<Result, any Error>
-    do { result = .success(try await body(broker)) } catch { result = .failure(error) }
-    await broker.kill()
-    broker.folder.remove()
-    return try result.get()
+    return try await finally {
+        await broker.kill()
+        broker.folder.remove()
+    } after: {
+        try await body(broker)
+    }
 }
 
 /// Runs a program to its end, and throws what it says if it fails.
 package func runToEnd(_ program: String, _ arguments: [String]) async throws {
-    let child = try ChildProcess(program, arguments, environment: ["PATH": "/usr/bin:/bin"], capturing: [1, 2])
-    guard await child.waitForExit(within: .seconds(20)) == .code(0) else {
-        child.signal(SIGKILL)
-        throw RehearsalError("\(program) failed: \(child.lines(of: 2).all.joined(separator: " "))")
+    let result = try await ChildProcess.run(program, arguments, within: .seconds(20))
+    guard result.exit == .code(0) else {
+        throw RehearsalError("\(program) failed: \(result.errors.joined(separator: " "))")
     }
 }
 

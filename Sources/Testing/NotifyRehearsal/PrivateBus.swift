@@ -1,13 +1,13 @@
-package import Glibc
-import NotifyClient
+import Glibc
+package import NotifyClient
 
 /// A private message bus: a `dbus-daemon` with its configuration in a temporary folder. It starts no service unless it
 /// is given a folder with service files.
-package final class PrivateBus: Sendable {
+package final class PrivateBus: StartedProgram {
     /// The address of the bus. A restart does not change it.
     package let address: String
     private let folder: TemporaryFolder
-    private let process = Locked<ChildProcess?>(nil)
+    package let process = Locked<ChildProcess?>(nil)
 
     /// Starts a bus. It listens when this returns.
     ///
@@ -20,24 +20,10 @@ package final class PrivateBus: Sendable {
         try await start()
     }
 
-    package var identifier: pid_t? { process.withLock { $0?.identifier } }
-
-    package func stop() async {
+    /// Ends it with SIGKILL, by which all its connections are lost, and removes its files.
+    package func remove() async {
         await kill()
         folder.remove()
-    }
-
-    /// Sends a signal, such as SIGSTOP and SIGCONT for a bus that hangs.
-    package func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
-
-    /// Ends the bus with SIGKILL. All its connections are lost.
-    package func kill() async {
-        let running = process.withLock { process in
-            defer { process = nil }
-            return process
-        }
-        running?.signal(SIGKILL)
-        _ = await running?.waitForExit()
     }
 
     /// Starts the bus again after `kill`, at the same address.
@@ -46,7 +32,7 @@ package final class PrivateBus: Sendable {
         let child = try ChildProcess(
             "dbus-daemon",
             ["--config-file=\(folder.path)/bus.conf", "--nofork", "--nopidfile", "--print-address=3"],
-            environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"],
+            environment: ["PATH": ChildProcess.path],
             capturing: [2, 3], removing: folder.path)
         // The address is printed once the socket is there.
         guard await child.lines(of: 3).next(within: .seconds(10)) != nil else {
@@ -64,10 +50,7 @@ package func withPrivateBus<Result>(
     _ body: (PrivateBus) async throws -> Result
 ) async throws -> Result {
     let bus = try await PrivateBus(serviceFolder: serviceFolder)
-    let result: Swift.Result<Result, any Error>
-    do { result = .success(try await body(bus)) } catch { result = .failure(error) }
-    await bus.stop()
-    return try result.get()
+    return try await finally({ await bus.remove() }) { try await body(bus) }
 }
 
 /// Both allow lines are needed: without the second no message may be received. The limits are those of a usual session

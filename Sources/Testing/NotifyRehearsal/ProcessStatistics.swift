@@ -28,6 +28,14 @@ package struct ProcessStatistics: Sendable {
         Double(number(name, in: "/proc/\(identifier)/status") ?? 0) / 1024
     }
 
+    /// A line of proc_pid_status(5), such as `RssAnon`, in KiB.
+    package func kibibytes(_ name: String) throws(RehearsalError) -> Int {
+        guard let count = number(name, in: "/proc/\(identifier)/status") else {
+            throw RehearsalError("Process \(identifier) has no \(name).")
+        }
+        return count
+    }
+
     /// Waits until it is idle for 100 ms.
     package func settle(within limit: Duration) async throws {
         let deadline = ContinuousClock.now + limit

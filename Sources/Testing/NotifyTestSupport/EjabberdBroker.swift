@@ -1,15 +1,15 @@
 import Glibc
-import NotifyClient
+package import NotifyClient
 import NotifyRehearsal
 
 /// An ejabberd that speaks MQTT 5 and 3.1.1, and lets everybody in who has a password.
 ///
 /// [mod_mqtt](https://docs.ejabberd.im/admin/configuration/modules/#mod-mqtt)
-package final class EjabberdBroker: Sendable {
+package final class EjabberdBroker: StartedProgram {
     /// Where it listens, on 127.0.0.1.
     package let port: UInt16
     private let folder: TemporaryFolder
-    private let process = Locked<ChildProcess?>(nil)
+    package let process = Locked<ChildProcess?>(nil)
 
     /// The root into which `.ci/packages test` has unpacked it and all that it needs; `nil` without it.
     private static let root: String? = {
@@ -76,14 +76,7 @@ package final class EjabberdBroker: Sendable {
         }
     }
 
-    /// Ends it with SIGKILL.
-    package func kill() async {
-        let child = process.withLock { $0 }
-        child?.signal(SIGKILL)
-        _ = await child?.waitForExit()
-    }
-
-    package func stop() async {
+    package func remove() async {
         await kill()
         folder.remove()
     }

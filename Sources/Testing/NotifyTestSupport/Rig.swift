@@ -25,22 +25,16 @@ package func withRig(
         let client = try await NotifyClient(address: bus.address)
         let listener = try await Listener(on: bus)
         let rig = Rig(bus: bus, daemon: daemon, server: server, client: client, listener: listener)
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(rig)) } catch { result = .failure(error) }
-        await client.close()
-        listener.close()
-        server.stop()
-        await daemon.stop()
-        daemon.folder.remove()
-        try result.get()
+        try await finally {
+            await client.close()
+            listener.close()
+            server.stop()
+            await daemon.stop()
+            daemon.folder.remove()
+        } after: {
+            try await body(rig)
+        }
     }
-}
-
-package struct CommandResult: Sendable {
-    /// `nil` when it did not end in time.
-    package let exit: ChildProcess.Exit?
-    package let output: [String]
-    package let errors: [String]
 }
 
 extension Rig {
@@ -48,12 +42,10 @@ extension Rig {
     package func start(_ arguments: String...) throws -> ChildProcess { try start(arguments: arguments) }
 
     /// Runs `notifyctl` on the bus of this rig to its end.
-    package func run(_ arguments: String...) async throws -> CommandResult {
-        let process = try start(arguments: arguments)
-        let exit = await process.waitForExit()
-        if exit == nil { process.signal(9) }
-        return CommandResult(
-            exit: exit, output: await process.allLines(of: 1) ?? [], errors: await process.allLines(of: 2) ?? [])
+    package func run(_ arguments: String...) async throws -> CommandResult { try await run(arguments) }
+
+    package func run(_ arguments: [String]) async throws -> CommandResult {
+        try await start(arguments: arguments).result()
     }
 
     /// Runs a script in a process group of its own; `notifyctl` is in its `$PATH`.

@@ -65,16 +65,7 @@ package final class StandInBroker: Sendable {
         folder = try TemporaryFolder()
         let path = folder.path + "/stand-in"
         self.path = path
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-        let isListening = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0 && listen(descriptor, 4) == 0
-            }
-        }
-        guard isListening else { throw RehearsalError("The stand-in cannot listen.") }
+        let descriptor = try listeningSocket(at: path)
         self.descriptor = descriptor
         onOwnThread {
             // Closed elsewhere, its number might be that of the next stand-in, whose connections would get answers from

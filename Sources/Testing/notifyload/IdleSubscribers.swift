@@ -38,15 +38,7 @@ final class IdleSubscribers: Sendable {
 /// Returns a connection on which the bus has acknowledged the subscription.
 private func subscribe(_ path: String) throws -> CInt {
     let connection = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    var address = sockaddr_un()
-    address.sun_family = sa_family_t(AF_UNIX)
-    withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-    let result = withUnsafePointer(to: address) {
-        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-            connect(connection, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-        }
-    }
-    guard result == 0 else {
+    guard withSocketAddress(of: path, { connect(connection, $0, $1) }) == 0 else {
         throw RehearsalError("The bus takes no more subscribers: \(String(cString: strerror(errno)))")
     }
     let identity = String(getuid()).utf8.map { String($0, radix: 16) }.joined()

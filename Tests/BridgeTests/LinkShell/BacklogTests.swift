@@ -19,29 +19,20 @@ struct BacklogTests {
             try await rig.one.client.publish("/log/a", title: "0", options: Self.silent)
             try await rig.two.hears("0")
             await rig.broker.stop()
-            try await rig.one.until("the broker is missed") {
-                try await rig.one.property("State")?.string != "connected"
-            }
+            try await rig.one.untilBrokerIsMissed()
             let before = try rig.one.bridgeMemory()
             let titles = (0...4_000).map { "\($0)" }
             for title in titles.dropFirst() {
                 try await rig.one.client.publish("/log/a", title: title, options: Self.silent)
             }
-            try await rig.one.until("all are counted", within: .seconds(120)) {
-                try await rig.one.property("Backlog")?.integer() == 4_000
-            }
-            let listed = try ChildProcess(
-                BuiltPrograms.notifyctl, ["bridges"], environment: ["DBUS_SESSION_BUS_ADDRESS": rig.one.bus.address],
-                capturing: [1])
-            #expect(await listed.waitForExit() == .code(0))
-            #expect(await listed.allLines(of: 1)?.first?.contains("backlog 4000") == true)
+            try await rig.one.until("Backlog", is: 4_000, within: .seconds(120))
+            let listed = try await rig.one.notifyctl("bridges")
+            #expect(listed.code == 0 && listed.output.first?.contains("backlog 4000") == true)
             let after = try rig.one.bridgeMemory()
             #expect(after - before < 6 << 10, "\(before) KiB before, \(after) KiB after")
 
             try await rig.broker.start()
-            try await rig.one.until("nothing waits", within: .seconds(180)) {
-                try await rig.one.property("Backlog")?.integer() == 0
-            }
+            try await rig.one.until("Backlog", is: 0, within: .seconds(180))
             // Each event is read once: to read all of them again and again takes longer than to say them.
             var heard: [String] = []
             var lastID: EventID = 0
@@ -82,16 +73,14 @@ struct BacklogTests {
     /// Only what would go out is counted, also by a bridge that was started meanwhile.
     @Test(.link(1, link: "skip = [\"/local\"]")) func whatIsNotSharedDoesNotWait() async throws {
         await rig.broker.kill()
-        try await rig.one.until("the broker is missed") {
-            try await rig.one.property("State")?.string != "connected"
-        }
+        try await rig.one.untilBrokerIsMissed()
         try await rig.one.client.publish("/local/a", title: "two", options: Self.silent)
         try await rig.one.client.publish("/log/a", title: "three", options: Self.silent)
         try await rig.one.client.publish("/log/a", title: "four", options: Self.silent)
-        try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
-        await rig.one.stopBridge()
-        try rig.one.launchBridge()
-        try await rig.one.until("they are counted") { try await rig.one.property("Backlog")?.integer() == 2 }
+        try await rig.one.until("Backlog", is: 2)
+        await rig.one.bridge.stop()
+        try rig.one.bridge.launch()
+        try await rig.one.until("Backlog", is: 2)
     }
 
     /// The journal goes on while the link begins again further back in it.
@@ -108,14 +97,10 @@ struct BacklogTests {
         }
         for _ in 1...2 {
             await rig.broker.kill()
-            try await rig.one.until("the broker is missed") {
-                try await rig.one.property("State")?.string != "connected"
-            }
+            try await rig.one.untilBrokerIsMissed()
             try await rig.broker.start()
             for device in rig.devices {
-                try await device.until("it is connected again", within: .seconds(60)) {
-                    try await device.property("State")?.string == "connected"
-                }
+                try await device.until(state: "connected", within: .seconds(60))
             }
             // Publishing goes on for a while on this connection.
             let heard = try await rig.one.titles().count

@@ -37,18 +37,18 @@ struct ChannelTests {
     {
         try await rig.one.client.publish("/run/r1", title: "one", options: Self.silent)
         try await rig.two.hears("one")
-        let folder = rig.one.folder.path + "/config/notifyd"
+        let folder = rig.one.bridge.folder.path + "/config/notifyd"
         let left = try await rig.one.notifyctl(["link", "leave", "--yes"] + options)
         #expect(left.code == 0, "\(left)")
-        #expect(await rig.one.bridgeExit == .code(0))
+        #expect(await rig.one.bridge.waitForExit(within: .seconds(30)) == .code(0))
         if options.isEmpty {
             try await rig.two.until("who has left is not listed") {
-                try await rig.two.property("Peers")?.elements == []
+                try await rig.two.bridge.property("Peers")?.elements == []
             }
         }
-        for name in ["link.key", "run.key"] { try rig.one.writeSecret(LinkRig.key, to: name) }
-        try rig.one.configure(String(contentsOfFile: folder + "/mqtt.toml.old", encoding: .utf8))
-        try await rig.one.startBridge()
+        for name in ["link.key", "run.key"] { try rig.one.bridge.writeSecret(LinkRig.key, to: name) }
+        try rig.one.bridge.configure(String(contentsOfFile: folder + "/mqtt.toml.old", encoding: .utf8))
+        try await rig.one.bridge.start()
         try await rig.two.until("the other is back") { try await rig.two.isOnline("desk") }
         try await rig.one.client.publish("/run/r1", title: "two", options: Self.silent)
         try await rig.two.hears("two")
@@ -58,8 +58,8 @@ struct ChannelTests {
     @Test(.channel) func memberKeysSurviveARestart() async throws {
         try await rig.one.client.publish("/run/r1", title: "one", options: Self.silent)
         try await rig.two.hears("one")
-        await rig.one.killBridge()
-        try await rig.one.startBridge()
+        await rig.one.bridge.kill()
+        try await rig.one.bridge.start()
         try await rig.one.client.publish("/run/r1", title: "two", options: Self.silent)
         try await rig.two.hears("two")
     }
@@ -71,11 +71,11 @@ private func withChannel(_ body: (LinkRig) async throws -> Void) async throws {
         rest: "[[channel]]\nname = \"run\"\ntopics = [\"/run\"]\nkey = { file = \"run.key\" }", isStarted: false
     ) { rig in
         for (device, user) in zip(rig.devices, ["mina", "jan"]) {
-            try device.writeSecret(LinkRig.key, to: "run.key")
+            try device.bridge.writeSecret(LinkRig.key, to: "run.key")
             let text = LinkRig.configuration(
-                rig.broker, device.label,
+                rig.broker, device.name,
                 rest: "[[channel]]\nname = \"run\"\ntopics = [\"/run\"]\nkey = { file = \"run.key\" }")
-            try device.configure(text.replacing("\"mina\"", with: "\"\(user)\""))
+            try device.bridge.configure(text.replacing("\"mina\"", with: "\"\(user)\""))
         }
         try await rig.start()
         try await body(rig)

@@ -15,12 +15,12 @@ struct ClaimTests {
         let id = try await rig.one.client.publish("/post/27", title: title, options: Self.atOnce)
         for device in rig.devices {
             let banner = await device.server.banners.next(within: .seconds(10)) { $0.title == title }
-            if banner == nil { throw RehearsalError("\(device.label) shows no banner. \(device.bridgeLog)") }
+            if banner == nil { throw RehearsalError("\(device.name) shows no banner. \(device.bridge.log)") }
         }
         return (id, try await rig.two.event(title).event.id)
     }
 
-    private func outcome(of id: EventID, on device: LinkDevice) async throws -> Outcome.Kind? {
+    private func outcome(of id: EventID, on device: LinkedDevice) async throws -> Outcome.Kind? {
         try await device.client.history("/").first { $0.event.id == id }?.outcome
     }
 

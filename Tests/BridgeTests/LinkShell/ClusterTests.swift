@@ -16,10 +16,12 @@ struct ClusterTests {
         let proxies = try (1...2).map { first in
             try DelayingProxy(to: (0..<3).map { cluster.ports[(first + $0) % 3] })
         }
-        let result: Result<Void, any Error>
-        do {
+        try await finally {
+            for proxy in proxies { proxy.close() }
+            await cluster.stop()
+        } after: {
             try await withDevices(at: proxies.map { "mqtt://localhost:\($0.port)" }) { devices in
-                #expect(try await devices[0].property("Detail")?.string?.contains("MQTT 3.1.1") == true)
+                #expect(try await devices[0].bridge.property("Detail")?.string?.contains("MQTT 3.1.1") == true)
                 // The node of the second device.
                 let mistakes = try await devices.publishAndCompare(rounds: 150) { round in
                     if round == 50 { await cluster.kill(2) }
@@ -30,12 +32,6 @@ struct ClusterTests {
                 try await devices[0].client.publish("/log/a", title: "after", options: PublishOptions(banner: false))
                 try await devices[1].hears("after")
             }
-            result = .success(())
-        } catch {
-            result = .failure(error)
         }
-        for proxy in proxies { proxy.close() }
-        await cluster.stop()
-        try result.get()
     }
 }

@@ -8,26 +8,22 @@ import Testing
     .serialized, .timeLimit(.minutes(5)),
     .enabled(if: EjabberdBroker.isThere, Comment(rawValue: EjabberdBroker.absence)))
 struct EjabberdTests {
-    private func withEjabberd(_ body: (EjabberdBroker, [LinkDevice]) async throws -> Void) async throws {
+    private func withEjabberd(_ body: (EjabberdBroker, [LinkedDevice]) async throws -> Void) async throws {
         let broker = try EjabberdBroker()
-        let result: Result<Void, any Error>
-        do {
+        try await finally {
+            await broker.remove()
+        } after: {
             try await broker.start()
             let server = "mqtt://localhost:\(broker.port)"
             try await withDevices(at: [server, server], link: "password = { file = \"password\" }") { devices in
                 try await body(broker, devices)
             }
-            result = .success(())
-        } catch {
-            result = .failure(error)
         }
-        await broker.stop()
-        try result.get()
     }
 
     @Test func aClaimOnOneTakesTheBannerOffTheOther() async throws {
         try await withEjabberd { _, devices in
-            #expect(try await devices[0].property("Detail")?.string?.contains("MQTT 5") == true)
+            #expect(try await devices[0].bridge.property("Detail")?.string?.contains("MQTT 5") == true)
             let id = try await devices[0].client.publish(
                 "/post/27", title: "one", options: PublishOptions(window: .zero))
             #expect(await devices[1].server.banners.next(within: .seconds(30)) { $0.title == "one" } != nil)

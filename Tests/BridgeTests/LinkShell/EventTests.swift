@@ -36,15 +36,15 @@ struct EventTests {
     }
 
     @Test(.link) func theStatusTellsOfDevices() async throws {
-        #expect(try await rig.one.property("State")?.string == "connected")
-        let detail = try await rig.one.property("Detail")?.string ?? ""
+        #expect(try await rig.one.bridge.property("State")?.string == "connected")
+        let detail = try await rig.one.bridge.property("Detail")?.string ?? ""
         #expect(detail.contains("mina") && detail.contains("MQTT 5"))
         try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
         try await rig.two.hears("one")
         try await rig.one.until("the time to the broker is known") {
-            try await rig.one.property("RoundTrip")?.integer(as: UInt64.self) ?? 0 > 0
+            try await rig.one.bridge.property("RoundTrip")?.integer(as: UInt64.self) ?? 0 > 0
         }
-        await rig.two.stopBridge()
+        await rig.two.bridge.stop()
         try await rig.one.until("the other is offline") { try await !rig.one.isOnline("laptop") }
     }
 
@@ -59,20 +59,16 @@ struct EventTests {
     }
 
     @Test(.link) func aThousandEventsAfterAnOutageAreThereOnceAndInOrder() async throws {
-        await rig.one.stopBridge()
+        await rig.one.bridge.stop()
         await rig.broker.kill()
-        try await rig.two.until("it knows of the outage") {
-            try await rig.two.property("State")?.string != "connected"
-        }
+        try await rig.two.untilBrokerIsMissed()
         let titles = (1...1000).map { "\($0)" }
         for title in titles { try await rig.one.client.publish("/log/a", title: title, options: Self.silent) }
         try await rig.broker.start()
         // What is said before it listens again would come later than the rest.
-        try await rig.two.until("it is connected again", within: .seconds(60)) {
-            try await rig.two.property("State")?.string == "connected"
-        }
-        try await rig.two.until("its log says so") { rig.two.bridgeLog.contains("The broker is connected again") }
-        try await rig.one.startBridge()
+        try await rig.two.until(state: "connected", within: .seconds(60))
+        try await rig.two.until("its log says so") { rig.two.bridge.log.contains("The broker is connected again") }
+        try await rig.one.bridge.start()
         try await rig.two.hears("1000", within: .seconds(60))
         #expect(try await rig.two.titles() == titles)
     }
@@ -91,10 +87,7 @@ struct EventTests {
                 }
                 try await rig.broker.start()
             }
-            try await rig.two.until("everything is there", within: .seconds(60)) {
-                try await Set(rig.two.titles()) == Set(titles)
-            }
-            #expect(try await rig.two.titles().count == titles.count)
+            try await rig.two.hearsOnce(titles)
         }
     }
 
@@ -104,14 +97,11 @@ struct EventTests {
             for number in 0..<50 {
                 titles.append("\(round) \(number)")
                 try await rig.one.client.publish("/log/a", title: titles.last!, options: Self.silent)
-                if number == 25 { await (round < 2 ? rig.one : rig.two).killBridge() }
+                if number == 25 { await (round < 2 ? rig.one : rig.two).bridge.kill() }
             }
-            try (round < 2 ? rig.one : rig.two).launchBridge()
+            try (round < 2 ? rig.one : rig.two).bridge.launch()
         }
-        try await rig.two.until("everything is there", within: .seconds(60)) {
-            try await Set(rig.two.titles()) == Set(titles)
-        }
-        #expect(try await rig.two.titles().count == titles.count)
+        try await rig.two.hearsOnce(titles)
     }
 
     @Test(.link) func aDaemonThatIsKilledLosesNothing() async throws {
@@ -123,10 +113,7 @@ struct EventTests {
                 try await rig.two.daemon.restart()
             }
         }
-        try await rig.two.until("everything is there", within: .seconds(60)) {
-            try await Set(rig.two.titles()) == Set(titles)
-        }
-        #expect(try await rig.two.titles().count == titles.count)
+        try await rig.two.hearsOnce(titles)
         try await rig.one.daemon.restart()
         try await rig.one.client.publish("/log/a", title: "after", options: Self.silent)
         try await rig.two.hears("after")
@@ -138,7 +125,7 @@ struct EventTests {
         for topic in ["s", "v", "d", "o", "r", "u"] {
             for text in ["rubbish", "{}", "{\"v\":1,\"sealed\":\"\"}", "", "[[[[[[[", long] {
                 for name in [device, "0123456789abcdef0123456789abcdef", "x"] {
-                    try await publish(text, to: "notifyd/1/mina/\(topic)/\(name)", rig.broker)
+                    try await rig.broker.publish(text, to: "notifyd/1/mina/\(topic)/\(name)")
                 }
             }
         }
@@ -147,40 +134,31 @@ struct EventTests {
         try await rig.two.client.publish("/post/27", title: "two", options: Self.silent)
         try await rig.one.hears("two")
         #expect(try await rig.one.titles() == ["one", "two"])
-        #expect(try await rig.one.property("State")?.string == "connected")
+        #expect(try await rig.one.bridge.property("State")?.string == "connected")
     }
 
     @Test(.link(isStarted: false)) func whoHasAnotherKeyIsNotHeard() async throws {
-        try rig.two.writeSecret("//////////////////////////////////////////8=", to: "link.key")
-        try await rig.one.startBridge()
-        try await rig.two.startBridge()
+        try rig.two.bridge.writeSecret("//////////////////////////////////////////8=", to: "link.key")
+        try await rig.one.bridge.start()
+        try await rig.two.bridge.start()
         try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
-        try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+        try await rig.one.until("Backlog", is: 0)
         #expect(try await rig.two.titles() == [])
-        #expect(try await rig.two.property("Peers")?.elements?.isEmpty == true)
+        #expect(try await rig.two.bridge.property("Peers")?.elements?.isEmpty == true)
     }
 
     @Test func aWrongPasswordIsShown() async throws {
         var settings = TestBroker.Settings()
         settings.users = ["mina": "right"]
         try await withLink(1, broker: settings, link: "password = { file = \"password\" }", isStarted: false) { rig in
-            try rig.one.writeSecret("wrong", to: "password")
-            try rig.one.launchBridge()
-            try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
-            #expect(try await rig.one.property("Detail")?.string?.contains("password") == true)
+            try rig.one.bridge.writeSecret("wrong", to: "password")
+            try rig.one.bridge.launch()
+            try await rig.one.until(state: "failed")
+            #expect(try await rig.one.bridge.property("Detail")?.string?.contains("password") == true)
             // The password is read before each attempt.
-            try rig.one.writeSecret("right", to: "password")
-            try await rig.one.until("it is connected", within: .seconds(30)) {
-                try await rig.one.property("State")?.string == "connected"
-            }
+            try rig.one.bridge.writeSecret("right", to: "password")
+            try await rig.one.until(state: "connected", within: .seconds(30))
         }
     }
 
-    private func publish(_ text: String, to topic: String, _ broker: TestBroker) async throws {
-        let file = try broker.folder.write(text, to: "message")
-        let child = try ChildProcess(
-            "/usr/bin/mosquitto_pub", ["--unix", broker.socket, "-q", "1", "-t", topic, "-f", file],
-            environment: ["PATH": "/usr/bin:/bin"], capturing: [2])
-        guard await child.waitForExit() == .code(0) else { throw RehearsalError("mosquitto_pub failed") }
-    }
 }

@@ -12,11 +12,11 @@ struct HoldTests {
     /// Shorter than the way to the other device and back may take.
     private static let brief = PublishOptions(window: .milliseconds(30))
 
-    private func outcome(of id: EventID, on device: LinkDevice) async throws -> Outcome.Kind? {
+    private func outcome(of id: EventID, on device: LinkedDevice) async throws -> Outcome.Kind? {
         try await device.client.history("/").first { $0.event.id == id }?.outcome
     }
 
-    private func isHeld(_ id: EventID, on device: LinkDevice) async throws -> Bool {
+    private func isHeld(_ id: EventID, on device: LinkedDevice) async throws -> Bool {
         try await device.client.explain(id).claims.contains { $0.form == "ClaimProvisionally" }
     }
 
@@ -34,7 +34,7 @@ struct HoldTests {
         }
     }
 
-    private func banners(_ device: LinkDevice) -> [String] {
+    private func banners(_ device: LinkedDevice) -> [String] {
         device.server.banners.all.map(\.title).filter { $0 != "probe" }
     }
 
@@ -45,12 +45,12 @@ struct HoldTests {
         try await waitForScreen("/post/27", rig)
         for attempt in 1... {
             // The claim is under way for longer than the window, and for less than the 600 ms of the hold.
-            rig.two.signalBridge(SIGSTOP)
+            rig.two.bridge.signal(SIGSTOP)
             let sent = ContinuousClock.now
             let id = try await rig.one.client.publish("/post/27", title: "\(attempt)", options: Self.brief)
             try await rig.one.until("the window is over") { ContinuousClock.now - sent > .milliseconds(150) }
             let isInTime = ContinuousClock.now - sent < .milliseconds(350)
-            rig.two.signalBridge(SIGCONT)
+            rig.two.bridge.signal(SIGCONT)
             try await rig.one.until("it is decided") { try await outcome(of: id, on: rig.one) != nil }
             if isInTime, ContinuousClock.now - sent < .milliseconds(590) || attempt == 10 {
                 #expect(try await isHeld(id, on: rig.one))
@@ -69,7 +69,7 @@ struct HoldTests {
         try await withLink(daemon: "[banner]\nmax_per_second = 0\n") { rig in
             let screen = try await rig.two.client.openScreen("/post")
             try await waitForScreen("/post/27", rig)
-            rig.two.signalBridge(SIGSTOP)
+            rig.two.bridge.signal(SIGSTOP)
             let sent = ContinuousClock.now
             try await rig.one.client.publish("/post/27", title: "late", options: Self.brief)
             // With a count in it, where an event of `waitForScreen` was shown too.
@@ -77,7 +77,7 @@ struct HoldTests {
             let delay = try #require(banner).arrival - sent
             #expect(delay >= .milliseconds(600) && delay < .seconds(10), "\(delay)")
             // The claim comes in the end.
-            rig.two.signalBridge(SIGCONT)
+            rig.two.bridge.signal(SIGCONT)
             #expect(await rig.one.server.closes.next(within: .seconds(30)) { $0.id == banner?.id } != nil)
             withExtendedLifetime(screen) {}
         }
@@ -90,16 +90,14 @@ struct HoldTests {
         // The window is short, so that it ends long before the claims are there.
         let daemon = "[banner]\nmax_per_second = 0\n[[route]]\ntopic = \"/log/{name}\"\nwindow = \"20ms\"\n"
         try await withLink(daemon: daemon) { rig in
-            await rig.two.stopBridge()
+            await rig.two.bridge.stop()
             var ids: [EventID] = []
             for number in 1...150 {
                 ids.append(try await rig.one.client.publish("/log/a", title: "\(number)", options: Self.atOnce))
             }
             for id in ids { _ = try await rig.one.client.claim(id) }
-            try await rig.one.until("it is said", within: .seconds(60)) {
-                try await rig.one.property("Backlog")?.integer() == 0
-            }
-            try await rig.two.startBridge()
+            try await rig.one.until("Backlog", is: 0, within: .seconds(60))
+            try await rig.two.bridge.start()
             try await rig.two.hears("150", within: .seconds(60))
             try await rig.two.until("all are claimed", within: .seconds(60)) {
                 try await rig.two.client.unread("/") == 0
@@ -110,17 +108,17 @@ struct HoldTests {
     }
 
     @Test(.link) func whatHasExpiredMeanwhileGetsNoBanner() async throws {
-        await rig.two.stopBridge()
+        await rig.two.bridge.stop()
         let short = PublishOptions(timeToLive: .seconds(1), window: .zero)
         try await rig.one.client.publish("/log/a", title: "short", options: short)
         try await rig.one.client.publish("/log/a", title: "long", options: Self.atOnce)
-        try await rig.one.until("it is said") { try await rig.one.property("Backlog")?.integer() == 0 }
+        try await rig.one.until("Backlog", is: 0)
         let row = try await rig.one.client.journalChanges().changes.first {
             $0.kind == "event" && $0.details["title"]?.string == "short"
         }
         let expires: Int64 = try #require(row?.details["expires"]?.integer())
         try await rig.one.until("it has expired") { SystemClock.wall > expires }
-        try await rig.two.startBridge()
+        try await rig.two.bridge.start()
         try await rig.two.hears("long")
         let banner = await rig.two.server.banners.next(within: .seconds(30)) { _ in true }
         #expect(banner?.title == "long")

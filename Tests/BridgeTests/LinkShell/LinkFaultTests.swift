@@ -25,27 +25,22 @@ struct LinkFaultTests {
         try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
         // It holds up nothing.
         try await rig.two.hears("one")
-        try await rig.two.until("it is counted") { try await rig.two.property("DeadLetters")?.integer() == 1 }
-        #expect(!rig.two.bridgeLog.contains("not here"), "the log has the title of an event")
+        try await rig.two.until("DeadLetters", is: 1)
+        #expect(!rig.two.bridge.log.contains("not here"), "the log has the title of an event")
     }
 
     /// A cloned disk: the state of the daemon and of the bridge.
     @Test(.link(isStarted: false)) func twoMachinesWithOneDeviceBothStop() async throws {
-        try await rig.one.startBridge()
+        try await rig.one.bridge.start()
         await rig.two.daemon.stop()
-        let copy = try ChildProcess(
-            "/bin/cp",
-            ["-a", rig.one.daemon.folder.path + "/state/.", rig.two.daemon.folder.path + "/state/"],
-            environment: ["PATH": "/usr/bin:/bin"])
-        #expect(await copy.waitForExit() == .code(0))
+        try await runToEnd(
+            "/bin/cp", ["-a", rig.one.daemon.folder.path + "/state/.", rig.two.daemon.folder.path + "/state/"])
         try await rig.two.daemon.start()
         #expect(try await rig.one.client.device() == rig.two.client.device())
-        try rig.two.launchBridge()
+        try rig.two.bridge.launch()
         for device in rig.devices {
-            try await device.until("it has failed", within: .seconds(60)) {
-                try await device.property("State")?.string == "failed"
-            }
-            #expect(try await device.property("Detail")?.string?.contains("notifyctl link reset") == true)
+            try await device.until(state: "failed", within: .seconds(60))
+            #expect(try await device.bridge.property("Detail")?.string?.contains("notifyctl link reset") == true)
         }
     }
 
@@ -54,19 +49,12 @@ struct LinkFaultTests {
         try await rig.one.hears("before")
         let before = try await rig.two.client.device()
         await rig.two.daemon.stop()
-        let removal = try ChildProcess(
-            "/bin/rm", ["-rf", rig.two.daemon.folder.path + "/state/notifyd"],
-            environment: ["PATH": "/usr/bin:/bin"])
-        #expect(await removal.waitForExit() == .code(0))
+        try await runToEnd("/bin/rm", ["-rf", rig.two.daemon.folder.path + "/state/notifyd"])
         try await rig.two.daemon.start()
         let after = try await rig.two.client.device()
         #expect(after != before)
         // What is published before it has joined is not said.
-        try await rig.one.until("the new device is online") {
-            try await rig.one.property("Peers")?.elements?.contains { peer in
-                peer.entries?["device"]?.string == after && peer.entries?["online"]?.boolean == true
-            } ?? false
-        }
+        try await rig.one.sees(device: after)
         try await rig.two.client.publish("/post/27", title: "after", options: Self.silent)
         try await rig.one.hears("after")
         // It was not there before, and begins with the present.
@@ -78,8 +66,8 @@ struct LinkFaultTests {
     }
 
     @Test(.link) func aReloadTakesTheNewConfiguration() async throws {
-        try rig.one.configure(LinkRig.configuration(rig.broker, "table", link: "skip = [\"/local\"]"))
-        rig.one.signalBridge(SIGHUP)
+        try rig.one.bridge.configure(LinkRig.configuration(rig.broker, "table", link: "skip = [\"/local\"]"))
+        rig.one.bridge.signal(SIGHUP)
         try await rig.two.until("its name has changed") { try await rig.two.isOnline("table") }
         try await rig.one.client.publish("/local/1", title: "local", options: Self.silent)
         try await rig.one.client.publish("/post/27", title: "one", options: Self.silent)
@@ -88,16 +76,14 @@ struct LinkFaultTests {
     }
 
     @Test(.link(1, isStarted: false)) func aKeyThatIsNoneIsShown() async throws {
-        try rig.one.writeSecret("secret", to: "link.key")
-        try rig.one.launchBridge()
-        try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
-        #expect(try await rig.one.property("Detail")?.string?.contains("32 bytes in Base64") == true)
-        #expect(!rig.one.bridgeLog.contains("secret\""))
+        try rig.one.bridge.writeSecret("secret", to: "link.key")
+        try rig.one.bridge.launch()
+        try await rig.one.until(state: "failed")
+        #expect(try await rig.one.bridge.property("Detail")?.string?.contains("32 bytes in Base64") == true)
+        #expect(!rig.one.bridge.log.contains("secret\""))
         // It needs no restart.
-        try rig.one.writeSecret(LinkRig.key, to: "link.key")
-        try await rig.one.until("it is connected", within: .seconds(40)) {
-            try await rig.one.property("State")?.string == "connected"
-        }
+        try rig.one.bridge.writeSecret(LinkRig.key, to: "link.key")
+        try await rig.one.until(state: "connected", within: .seconds(40))
     }
 
     /// The keys are changed one device after the other: accept, seal, refuse.
@@ -117,12 +103,12 @@ struct LinkFaultTests {
             try await say("before")
             for (key, accept) in [(LinkRig.key, new), (new, LinkRig.key), (new, nil)] {
                 for device in rig.devices {
-                    try device.writeSecret(key, to: "link.key")
-                    if let accept { try device.writeSecret(accept, to: "other.key") }
+                    try device.bridge.writeSecret(key, to: "link.key")
+                    if let accept { try device.bridge.writeSecret(accept, to: "other.key") }
                     let link = accept == nil ? "" : "accept = { file = \"other.key\" }"
-                    try device.configure(LinkRig.configuration(rig.broker, device.label, link: link))
-                    await device.stopBridge()
-                    try await device.startBridge()
+                    try device.bridge.configure(LinkRig.configuration(rig.broker, device.name, link: link))
+                    await device.bridge.stop()
+                    try await device.bridge.start()
                 }
                 try await say("\(expected.count)")
             }

@@ -4,141 +4,28 @@ import NotifyRehearsal
 import NotifyTestSupport
 import Testing
 
-/// A device: a bus with a notifyd, a notification server and a notifyd-mqtt.
-final class LinkDevice: Sendable {
-    static let name = "org.notifyd.Bridge.mqtt"
-
-    let label: String
-    let bus: PrivateBus
-    let daemon: DaemonProcess
-    let server: NotificationServer
-    let client: NotifyClient
-    let folder: TemporaryFolder
-    private let process = Locked<ChildProcess?>(nil)
-
+extension LinkedDevice {
     /// Starts everything but the bridge.
-    init(_ label: String, configuration: String = "[banner]\nmax_per_second = 0\n") async throws {
-        self.label = label
-        bus = try await PrivateBus()
-        server = try await NotificationServer.start(on: bus)
-        daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus, configuration: configuration)
-        client = try await NotifyClient(address: bus.address)
-        folder = try TemporaryFolder()
-    }
-
-    func end() async {
-        await stopBridge()
-        await client.close()
-        server.stop()
-        await daemon.stop()
-        daemon.folder.remove()
-        folder.remove()
-        await bus.stop()
-    }
-
-    // MARK: The bridge
-
-    /// Writes a secret that only the user can read.
-    func writeSecret(_ text: String, to name: String) throws {
-        let path = try folder.write(text, to: "config/notifyd/\(name)")
-        guard chmod(path, 0o600) == 0 else { throw RehearsalError("\(path) cannot be made private.") }
-    }
-
-    func configure(_ text: String) throws { try folder.write(text, to: "config/notifyd/mqtt.toml") }
-
-    /// Starts it without waiting for anything.
-    @discardableResult
-    func launchBridge(_ arguments: [String] = []) throws -> ChildProcess {
-        var environment = [
-            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin",
-            "HOME": folder.path,
-            "DBUS_SESSION_BUS_ADDRESS": bus.address,
-            "XDG_CONFIG_HOME": folder.path + "/config",
-            "XDG_STATE_HOME": folder.path + "/state",
-        ]
-        environment.merge(ChildProcess.sanitizerEnvironment) { $1 }
-        let child = try ChildProcess(
-            BuiltPrograms.notifydMQTT, arguments, environment: environment, capturing: [1, 2], removing: folder.path)
-        process.withLock { $0 = child }
-        return child
-    }
-
-    /// Starts it, and returns when it is connected.
-    func startBridge() async throws {
-        try launchBridge()
-        try await until("it is connected") { try await property("State")?.string == "connected" }
-    }
-
-    func stopBridge() async { _ = await process.withLock { $0 }?.end() }
-
-    func killBridge() async {
-        let child = process.withLock { $0 }
-        child?.signal(SIGKILL)
-        _ = await child?.waitForExit()
-    }
-
-    /// Sets the longest file that the bridge may write: with 0 the disk is as good as full.
-    func limitFiles(_ limit: String) async throws {
-        guard let process = process.withLock({ $0?.identifier }) else { throw RehearsalError("no bridge") }
-        let child = try ChildProcess(
-            "/usr/bin/prlimit", ["--pid=\(process)", "--fsize=\(limit)"], environment: ["PATH": "/usr/bin:/bin"],
-            capturing: [2])
-        guard await child.waitForExit() == .code(0) else { throw RehearsalError("prlimit failed") }
-    }
-
-    func signalBridge(_ number: CInt) { process.withLock { $0 }?.signal(number) }
-
-    /// Memory of the bridge that is in no file, in KiB; proc_pid_status(5).
-    func bridgeMemory() throws -> Int {
-        guard let number = process.withLock({ $0?.identifier }), let file = fopen("/proc/\(number)/status", "re") else {
-            throw RehearsalError("The bridge does not run.")
-        }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, CInt(line.count), file) != nil {
-            let words = String(decoding: line.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
-                .split(whereSeparator: \.isWhitespace)
-            if words.first == "RssAnon:", words.count > 1, let memory = Int(words[1]) { return memory }
-        }
-        throw RehearsalError("The memory of the bridge is not known.")
-    }
-
-    /// How the bridge has ended.
-    var bridgeExit: ChildProcess.Exit? {
-        get async { await process.withLock { $0 }?.waitForExit(within: .seconds(30)) }
+    convenience init(_ name: String, configuration: String = Rig.configuration) async throws {
+        try await self.init(
+            name, Programs(daemon: BuiltPrograms.notifyd, bridge: BuiltPrograms.notifydMQTT),
+            configuration: configuration)
     }
 
     /// Runs a command of notifyctl on the bus of the device, with the configuration of its bridge.
-    func notifyctl(_ arguments: String...) async throws -> (code: CInt?, output: [String], errors: [String]) {
-        try await notifyctl(arguments)
+    func notifyctl(_ arguments: String...) async throws -> CommandResult { try await notifyctl(arguments) }
+
+    func notifyctl(_ arguments: [String]) async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifyctl, arguments,
+            environment: ChildProcess.environment(in: bridge.folder, on: bus.address, ["LC_ALL": "C.UTF-8"]),
+            within: .seconds(60))
     }
 
-    func notifyctl(_ arguments: [String]) async throws -> (code: CInt?, output: [String], errors: [String]) {
-        let environment = [
-            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin", "HOME": folder.path,
-            "DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_CONFIG_HOME": folder.path + "/config", "LC_ALL": "C.UTF-8",
-        ].merging(ChildProcess.sanitizerEnvironment) { $1 }
-        let child = try ChildProcess(BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
-        guard case .code(let code)? = await child.waitForExit(within: .seconds(60)) else { return (nil, [], []) }
-        return (code, await child.allLines(of: 1) ?? [], await child.allLines(of: 2) ?? [])
+    /// Memory of the bridge that is in no file, in KiB.
+    func bridgeMemory() throws -> Int {
+        try ProcessStatistics(identifier: bridge.identifier ?? 0).kibibytes("RssAnon")
     }
-
-    var bridgeLog: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
-
-    /// A property of `org.notifyd.Bridge1`; `nil` while it is not there.
-    func property(_ name: String) async throws -> Value? {
-        let connection = try await Connection.open(bus.address)
-        defer { connection.close() }
-        let reply = try? await connection.call(
-            .call(
-                "Get", of: "org.freedesktop.DBus.Properties", at: "/org/notifyd/Bridge1", on: Self.name,
-                autoStart: false, ["org.notifyd.Bridge1", .string(name)]))
-        guard let value = reply?.arguments.first else { return nil }
-        if case .variant(let inner) = value { return inner }
-        return value
-    }
-
-    // MARK: What is there
 
     /// Polls a condition that no signal announces.
     func until(
@@ -147,15 +34,39 @@ final class LinkDevice: Sendable {
         let deadline = ContinuousClock.now + limit * Timeouts.factor
         while try await !isTrue() {
             guard ContinuousClock.now < deadline else {
-                let state = try await property("State")?.string ?? "gone"
-                let detail = try await property("Detail")?.string ?? ""
+                let state = try await bridge.property("State")?.string ?? "gone"
+                let detail = try await bridge.property("Detail")?.string ?? ""
                 throw RehearsalError(
-                    "It did not come true on \(label) that \(fact). The bridge is \(state) "
-                        + "(\(detail)); its log: \(bridgeLog)"
+                    "It did not come true on \(name) that \(fact). The bridge is \(state) "
+                        + "(\(detail)); its log: \(bridge.log)"
                 )
             }
             try await Task.sleep(for: .milliseconds(20))
         }
+    }
+
+    /// Returns when the bridge is in this state, as notifyd-mqtt(8) has it.
+    func until(state: String, within limit: Duration = .seconds(15)) async throws {
+        try await until("the bridge is \(state)", within: limit) {
+            try await bridge.property("State")?.string == state
+        }
+    }
+
+    /// Returns when the bridge knows that the broker is away.
+    func untilBrokerIsMissed() async throws {
+        try await until("the broker is missed") { try await bridge.property("State")?.string != "connected" }
+    }
+
+    /// Returns when a property of the bridge, such as `Backlog`, is this number.
+    func until(_ property: String, is number: Int, within limit: Duration = .seconds(15)) async throws {
+        try await until("\(property) is \(number)", within: limit) {
+            try await bridge.property(property)?.integer() == number
+        }
+    }
+
+    /// Sets the longest file that the bridge may write: with 0 the disk is as good as full.
+    func limitFiles(_ limit: String) async throws {
+        try await runToEnd("/usr/bin/prlimit", ["--pid=\(bridge.identifier ?? 0)", "--fsize=\(limit)"])
     }
 
     /// The titles of all events below a topic, in the order in which they came.
@@ -170,6 +81,12 @@ final class LinkDevice: Sendable {
         }
     }
 
+    /// Returns when it has heard all of them; none may be there twice.
+    func hearsOnce(_ titles: [String], within limit: Duration = .seconds(60)) async throws {
+        try await until("everything is there", within: limit) { try await Set(self.titles()) == Set(titles) }
+        #expect(try await self.titles().count == titles.count)
+    }
+
     func hears(_ title: String, within limit: Duration = .seconds(60)) async throws {
         try await until("\"\(title)\" is heard", within: limit) { try await titles().contains(title) }
     }
@@ -180,33 +97,56 @@ final class LinkDevice: Sendable {
         return try await client.history("/").first { $0.event.title == title }!
     }
 
-    func isOnline(_ other: String) async throws -> Bool {
-        let peers = try await property("Peers")?.elements ?? []
-        return peers.contains { peer in
-            peer.entries?["name"]?.string == other && peer.entries?["online"]?.boolean == true
+    func isOnline(_ other: String) async throws -> Bool { try await bridge.peersOnline().contains(other) }
+
+    /// Returns when a device, by its id, is online.
+    func sees(device: String) async throws {
+        try await until("device \(device) is online") {
+            try await bridge.property("Peers")?.elements?.contains { peer in
+                peer.entries?["device"]?.string == device && peer.entries?["online"]?.boolean == true
+            } ?? false
         }
+    }
+}
+
+extension TestBroker {
+    /// Publishes as any program does.
+    ///
+    /// - Parameter options: of mosquitto_pub(1).
+    func publish(_ text: String, to topic: String, _ options: String...) async throws {
+        let file = try folder.write(text, to: "message")
+        try await runToEnd(
+            "/usr/bin/mosquitto_pub", ["--unix", socket, "-q", "1", "-t", topic, "-f", file] + options)
     }
 }
 
 /// A broker and some devices that are linked.
 struct LinkRig: Sendable {
     let broker: TestBroker
-    let devices: [LinkDevice]
+    let devices: [LinkedDevice]
 
-    var one: LinkDevice { devices[0] }
-    var two: LinkDevice { devices[1] }
+    var one: LinkedDevice { devices[0] }
+    var two: LinkedDevice { devices[1] }
 
+    /// The name of the bridge on the bus.
+    static let bridge = "org.notifyd.Bridge.mqtt"
     /// A key of a test: 32 bytes in Base64.
     static let key = "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="
 
     static func configuration(
-        _ broker: TestBroker, _ label: String, isSealed: Bool = true, link: String = "", rest: String = ""
+        _ broker: TestBroker, _ name: String, isSealed: Bool = true, link: String = "", rest: String = ""
+    ) -> String {
+        configuration(at: "unix:\(broker.socket)", name, isSealed: isSealed, link: link, rest: rest)
+    }
+
+    static func configuration(
+        at server: String, _ name: String, isSealed: Bool = true, link: String = "", rest: String = ""
     ) -> String {
         """
         [link]
-        server = "unix:\(broker.socket)"
+        server = "\(server)"
         user = "mina"
-        name = "\(label)"
+        name = "\(name)"
         \(isSealed ? "key = { file = \"link.key\" }" : "")
         \(link)
         \(rest)
@@ -214,42 +154,31 @@ struct LinkRig: Sendable {
     }
 
     /// Starts the bridges one after the other, and returns when each sees all others.
-    func start() async throws {
-        for device in devices { try await device.startBridge() }
-        for device in devices {
-            for other in devices where other.label != device.label {
-                try await device.until("\(other.label) is online") { try await device.isOnline(other.label) }
-            }
-        }
-    }
+    func start() async throws { try await devices.startBridges() }
 }
 
 /// Runs `body` with a broker and devices, whose bridges run, and removes all of it afterwards.
 func withLink(
     _ count: Int = 2, broker settings: TestBroker.Settings = TestBroker.Settings(), isSealed: Bool = true,
     link: String = "", rest: String = "", isStarted: Bool = true,
-    daemon: String = "[banner]\nmax_per_second = 0\n",
-    _ body: (LinkRig) async throws -> Void
+    daemon: String = Rig.configuration, _ body: (LinkRig) async throws -> Void
 ) async throws {
     try await withBroker(settings) { broker in
-        var devices: [LinkDevice] = []
+        var devices: [LinkedDevice] = []
         for number in 0..<count {
-            let device = try await LinkDevice(["desk", "laptop", "phone"][number], configuration: daemon)
+            let device = try await LinkedDevice(["desk", "laptop", "phone"][number], configuration: daemon)
             devices.append(device)
-            try device.writeSecret(LinkRig.key + "\n", to: "link.key")
-            try device.configure(
-                LinkRig.configuration(broker, device.label, isSealed: isSealed, link: link, rest: rest))
+            try device.bridge.writeSecret(LinkRig.key + "\n", to: "link.key")
+            try device.bridge.configure(
+                LinkRig.configuration(broker, device.name, isSealed: isSealed, link: link, rest: rest))
         }
         let rig = LinkRig(broker: broker, devices: devices)
-        let result: Result<Void, any Error>
-        do {
+        try await finally {
+            await devices.end()
+        } after: {
             if isStarted { try await rig.start() }
-            result = .success(try await body(rig))
-        } catch {
-            result = .failure(error)
+            try await body(rig)
         }
-        for device in devices { await device.end() }
-        try result.get()
     }
 }
 

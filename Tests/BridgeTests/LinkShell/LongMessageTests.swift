@@ -16,7 +16,7 @@ struct LongMessageTests {
         var settings = TestBroker.Settings()
         settings.lines = [line]
         try await withLink(broker: settings, isSealed: isSealed) { rig in
-            let since = try await rig.one.property("Since")
+            let since = try await rig.one.bridge.property("Since")
             for (title, body, isRetained) in [
                 ("one", "", false), ("long", Self.long, false), ("value", Self.long, true), ("two", "", false),
             ] {
@@ -25,16 +25,16 @@ struct LongMessageTests {
                 try await rig.one.client.publish("/post/27", title: title, body: body, options: options)
             }
             try await rig.two.hears("two")
-            try await rig.one.until("nothing waits") { try await rig.one.property("Backlog")?.integer() == 0 }
-            try await rig.one.until("they are counted") { try await rig.one.property("DeadLetters")?.integer() == 2 }
+            try await rig.one.until("Backlog", is: 0)
+            try await rig.one.until("DeadLetters", is: 2)
             try await rig.two.until("nothing is missing") {
-                let peers = try await rig.two.property("Peers")?.elements ?? []
+                let peers = try await rig.two.bridge.property("Peers")?.elements ?? []
                 return peers.allSatisfy { $0.entries?["behind"]?.integer() == 0 }
             }
             #expect(try await rig.two.titles() == ["one", "two"])
-            #expect(try await rig.one.property("Since") == since, "the connection has ended: \(rig.one.bridgeLog)")
-            #expect(rig.one.bridgeLog.contains("cannot be said"))
-            #expect(!rig.one.bridgeLog.contains("long"), "the log has the title of an event")
+            #expect(try await rig.one.bridge.property("Since") == since, "it has ended: \(rig.one.bridge.log)")
+            #expect(rig.one.bridge.log.contains("cannot be said"))
+            #expect(!rig.one.bridge.log.contains("long"), "the log has the title of an event")
         }
     }
 
@@ -42,9 +42,9 @@ struct LongMessageTests {
         var settings = TestBroker.Settings()
         settings.lines = ["max_packet_size 3000"]
         try await withLink(1, broker: settings, isStarted: false) { rig in
-            try rig.one.launchBridge()
-            try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
-            #expect(try await rig.one.property("Detail")?.string?.contains("the link needs 8 KiB") == true)
+            try rig.one.bridge.launch()
+            try await rig.one.until(state: "failed")
+            #expect(try await rig.one.bridge.property("Detail")?.string?.contains("the link needs 8 KiB") == true)
         }
     }
 }

@@ -20,13 +20,12 @@ struct LyingBrokerTests {
             }
         }
         try await withLink(1, isStarted: false) { rig in
-            let text = LinkRig.configuration(rig.broker, "desk")
-            try rig.one.configure(text.replacing("unix:\(rig.broker.socket)", with: "unix:\(broker.path)"))
-            try rig.one.launchBridge()
+            try rig.one.bridge.configure(LinkRig.configuration(at: "unix:\(broker.path)", "desk"))
+            try rig.one.bridge.launch()
             try await rig.one.until("it has been taken over five times", within: .seconds(60)) {
                 connections.withLock { $0 } > 5
             }
-            #expect(try await rig.one.property("State")?.string != "failed")
+            #expect(try await rig.one.bridge.property("State")?.string != "failed")
         }
     }
 
@@ -48,18 +47,17 @@ struct LyingBrokerTests {
             }
         }
         try await withLink(1, isStarted: false) { rig in
-            let text = LinkRig.configuration(rig.broker, "desk")
-            try rig.one.configure(text.replacing("unix:\(rig.broker.socket)", with: "unix:\(broker.path)"))
-            try rig.one.launchBridge()
+            try rig.one.bridge.configure(LinkRig.configuration(at: "unix:\(broker.path)", "desk"))
+            try rig.one.bridge.launch()
             // A later libmosquitto ends the connection alone.
-            if let exit = await rig.one.bridgeExit {
+            if let exit = await rig.one.bridge.waitForExit(within: .seconds(30)) {
                 #expect(exit == .signal(SIGABRT))
-                try rig.one.launchBridge()
+                try rig.one.bridge.launch()
             }
             try await rig.one.until("it is connected") {
-                try await rig.one.property("Detail")?.string?.contains("MQTT 3.1.1") == true
+                try await rig.one.bridge.property("Detail")?.string?.contains("MQTT 3.1.1") == true
             }
-            #expect(try await rig.one.property("State")?.string == "connected")
+            #expect(try await rig.one.bridge.property("State")?.string == "connected")
         }
     }
 }

@@ -19,15 +19,7 @@ struct MapTests {
         urgency = "critical"
         """
 
-    private func publish(_ text: String, to topic: String, _ broker: TestBroker, _ options: String...) async throws {
-        let file = try broker.folder.write(text, to: "message")
-        let child = try ChildProcess(
-            "/usr/bin/mosquitto_pub", ["--unix", broker.socket, "-q", "1", "-t", topic, "-f", file] + options,
-            environment: ["PATH": "/usr/bin:/bin"], capturing: [2])
-        guard await child.waitForExit() == .code(0) else { throw RehearsalError("mosquitto_pub failed") }
-    }
-
-    private func rows(_ device: LinkDevice) async throws -> [JournalChange] {
+    private func rows(_ device: LinkedDevice) async throws -> [JournalChange] {
         try await device.client.journalChanges().changes.filter { $0.kind == "event" }
     }
 
@@ -37,7 +29,7 @@ struct MapTests {
             "/usr/bin/mosquitto_sub", ["--unix", broker.socket, "-q", "1", "-t", topic],
             environment: ["PATH": "/usr/bin:/bin"], capturing: [1])
         for _ in 1...100 {
-            try await publish("probe", to: topic, broker)
+            try await broker.publish("probe", to: topic)
             if await child.lines(of: 1).next(within: .milliseconds(200), where: { $0 == "probe" }) != nil {
                 return child
             }
@@ -48,7 +40,7 @@ struct MapTests {
     // MARK: In
 
     @Test(.link(1, rest: doors)) func aMessageBecomesAnEvent() async throws {
-        try await publish(#"{"state": "open", "battery": 7.0}"#, to: "home/bath/door", rig.broker)
+        try await rig.broker.publish(#"{"state": "open", "battery": 7.0}"#, to: "home/bath/door")
         let event = try await rig.one.event("bath: open").event
         #expect(event.topic == "/home/bath/door" && event.body == "7.0 %")
         #expect(await rig.one.server.banners.next(within: .seconds(20))?.title == "bath: open")
@@ -60,19 +52,18 @@ struct MapTests {
     /// On a full disk, what can never be taken stays with the broker until its dead letter is kept, and what comes
     /// behind it too.
     @Test(.link(1, rest: doors)) func onAFullDiskRubbishIsNotAcknowledged() async throws {
-        try await publish(#"{"state": "first"}"#, to: "home/bath/door", rig.broker)
+        try await rig.broker.publish(#"{"state": "first"}"#, to: "home/bath/door")
         try await rig.one.hears("bath: first")
         try await rig.one.limitFiles("0:unlimited")
-        try await publish("no JSON", to: "home/bath/door", rig.broker)
-        try await publish(#"{"state": "second"}"#, to: "home/bath/door", rig.broker)
+        try await rig.broker.publish("no JSON", to: "home/bath/door")
+        try await rig.broker.publish(#"{"state": "second"}"#, to: "home/bath/door")
         try await rig.one.until("it is told") {
-            (try await rig.one.property("Problems")?.elements ?? [])
-                .contains { $0.elements?.first?.string?.contains("its state cannot be written") == true }
+            try await rig.one.bridge.problems().contains { $0.contains("its state cannot be written") }
         }
-        #expect(try await rig.one.property("DeadLetters")?.integer() == 0)
+        #expect(try await rig.one.bridge.property("DeadLetters")?.integer() == 0)
         try await rig.one.limitFiles("unlimited")
         try await rig.one.hears("bath: second")
-        try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 1 }
+        try await rig.one.until("DeadLetters", is: 1)
         #expect(try await rig.one.titles() == ["bath: first", "bath: second"])
     }
 
@@ -92,14 +83,14 @@ struct MapTests {
             """
         try await withLink(isStarted: false) { rig in
             // The second device has no map: what it hears comes by the link.
-            try rig.one.configure(LinkRig.configuration(rig.broker, "desk", rest: maps))
+            try rig.one.bridge.configure(LinkRig.configuration(rig.broker, "desk", rest: maps))
             try await rig.start()
-            try await publish(#"{"title": "here"}"#, to: "here/x", rig.broker)
+            try await rig.broker.publish(#"{"title": "here"}"#, to: "here/x")
             try await rig.one.hears("here")
             for _ in 1...3 {
-                try await publish(#"{"title": "one", "context": {"id": "a"}}"#, to: "linked/x", rig.broker)
+                try await rig.broker.publish(#"{"title": "one", "context": {"id": "a"}}"#, to: "linked/x")
             }
-            try await publish(#"{"title": "two", "context": {"id": "b"}}"#, to: "linked/x", rig.broker)
+            try await rig.broker.publish(#"{"title": "two", "context": {"id": "b"}}"#, to: "linked/x")
             try await rig.two.hears("two")
             try await rig.one.hears("two")
             #expect(try await rig.one.titles() == ["here", "one", "two"])
@@ -119,18 +110,18 @@ struct MapTests {
             topic = "/news/{name}"
             """
         try await withLink(1, rest: maps, isStarted: false) { rig in
-            try await publish("on", to: "state/lamp", rig.broker, "-r")
-            try await publish("old", to: "news/lamp", rig.broker, "-r")
-            try await rig.one.startBridge()
+            try await rig.broker.publish("on", to: "state/lamp", "-r")
+            try await rig.broker.publish("old", to: "news/lamp", "-r")
+            try await rig.one.bridge.start()
             try await rig.one.until("the value is known") { try await rows(rig.one).count == 1 }
-            try await publish("new", to: "news/lamp", rig.broker)
-            try await publish("off", to: "state/lamp", rig.broker, "-r")
+            try await rig.broker.publish("new", to: "news/lamp")
+            try await rig.broker.publish("off", to: "state/lamp", "-r")
             try await rig.one.until("the news are known") { try await rows(rig.one).count == 3 }
             let found = try await rows(rig.one)
             #expect(found.map { $0.details["body"]?.string } == ["on", "new", "off"])
             #expect(found.map { $0.details["retained"]?.boolean ?? false } == [true, false, true])
             #expect(found.first?.details["silent"]?.string == "publisher")
-            try await publish("", to: "state/lamp", rig.broker, "-r")
+            try await rig.broker.publish("", to: "state/lamp", "-r")
             try await rig.one.until("it is removed") {
                 try await rig.one.client.journalChanges().changes.contains {
                     $0.kind == "removed" && $0.topic == "/state/lamp" && $0.details["cause"]?.string == "publisher"
@@ -144,28 +135,28 @@ struct MapTests {
             "rubbish", "[1,2]", "{\"state\":", String(repeating: "x", count: 66_000),
             String(repeating: "x", count: 300_000), "",
         ] {
-            try await publish(text, to: "home/bath/door", rig.broker)
+            try await rig.broker.publish(text, to: "home/bath/door")
         }
-        try await publish("{}", to: "home/a*b/door", rig.broker)
-        try await publish(#"{"state": "open"}"#, to: "home/bath/door", rig.broker)
+        try await rig.broker.publish("{}", to: "home/a*b/door")
+        try await rig.broker.publish(#"{"state": "open"}"#, to: "home/bath/door")
         try await rig.one.hears("bath: open")
-        try await rig.one.until("it is counted") { try await rig.one.property("DeadLetters")?.integer() == 7 }
+        try await rig.one.until("DeadLetters", is: 7)
         #expect(try await rig.one.titles() == ["bath: open"])
-        #expect(!rig.one.bridgeLog.contains("rubbish"), "the log has the text of a message")
+        #expect(!rig.one.bridge.log.contains("rubbish"), "the log has the text of a message")
     }
 
     /// The broker is told only when notifyd has it on disk, and keeps it until then.
     @Test(.link(1, rest: doors)) func nothingIsLostWhileNotifydOrTheBridgeIsAway() async throws {
-        try await publish(#"{"state": 0}"#, to: "home/bath/door", rig.broker)
+        try await rig.broker.publish(#"{"state": 0}"#, to: "home/bath/door")
         try await rig.one.hears("bath: 0")
         await rig.one.daemon.kill()
-        for number in 1...20 { try await publish("{\"state\": \(number)}", to: "home/bath/door", rig.broker) }
+        for number in 1...20 { try await rig.broker.publish("{\"state\": \(number)}", to: "home/bath/door") }
         try await rig.one.daemon.start()
         try await rig.one.hears("bath: 20")
         #expect(try await rig.one.titles() == (0...20).map { "bath: \($0)" })
-        await rig.one.killBridge()
-        for number in 21...40 { try await publish("{\"state\": \(number)}", to: "home/bath/door", rig.broker) }
-        try rig.one.launchBridge()
+        await rig.one.bridge.kill()
+        for number in 21...40 { try await rig.broker.publish("{\"state\": \(number)}", to: "home/bath/door") }
+        try rig.one.bridge.launch()
         try await rig.one.hears("bath: 40")
         #expect(try await rig.one.titles() == (0...40).map { "bath: \($0)" })
     }
@@ -181,22 +172,19 @@ struct MapTests {
             let lines = (1...600).map { "{\"state\": \($0)}\n" }.joined()
             for topic in ["home/bath/door", "sensor/bath"] {
                 let file = try rig.broker.folder.write(lines, to: "lines")
-                let child = try ChildProcess(
-                    "/bin/sh",
-                    ["-c", "/usr/bin/mosquitto_pub --unix \(rig.broker.socket) -q 1 -t \(topic) -l < \(file)"],
-                    environment: ["PATH": "/usr/bin:/bin"], capturing: [2])
-                #expect(await child.waitForExit() == .code(0))
+                try await runToEnd(
+                    "/bin/sh", ["-c", "mosquitto_pub --unix \(rig.broker.socket) -q 1 -t \(topic) -l < \(file)"])
             }
             // The newest value comes in the end; of events, those that are too many are dropped.
             try await rig.one.until("the last value is known", within: .seconds(90)) {
                 try await rows(rig.one).contains { $0.details["body"]?.string == #"{"state": 600}"# }
             }
-            try await rig.one.until("it is told") { rig.one.bridgeLog.contains("more than 10 a second") }
+            try await rig.one.until("it is told") { rig.one.bridge.log.contains("more than 10 a second") }
             let count = try await rows(rig.one).count
             #expect(count >= 200 && count < 1200, "\(count)")
             // It goes on.
             try await rig.one.until("there is room again", within: .seconds(30)) {
-                try await publish(#"{"state": "last"}"#, to: "home/bath/door", rig.broker)
+                try await rig.broker.publish(#"{"state": "last"}"#, to: "home/bath/door")
                 return try await rig.one.titles().contains("bath: last")
             }
         }
@@ -210,8 +198,8 @@ struct MapTests {
             title = "{{payload}}"
             """
         try await withLink(1, rest: all + "\n" + Self.doors) { rig in
-            try await publish(#"{"state": "open"}"#, to: "home/bath/door", rig.broker)
-            try await publish("lamp", to: "home/bath/lamp", rig.broker)
+            try await rig.broker.publish(#"{"state": "open"}"#, to: "home/bath/door")
+            try await rig.broker.publish("lamp", to: "home/bath/lamp")
             try await rig.one.hears("lamp")
             #expect(try await rig.one.titles() == ["bath: open", "lamp"])
         }
@@ -231,8 +219,8 @@ struct MapTests {
             """
         func message(_ type: String, _ id: Int) -> String { "{\"type\": \"\(type)\", \"after\": {\"id\": \(id)}}" }
         try await withLink(1, rest: maps) { rig in
-            try await publish(message("new", 1), to: "frigate/events", rig.broker)
-            try await publish(message("new", 2), to: "frigate/events", rig.broker)
+            try await rig.broker.publish(message("new", 1), to: "frigate/events")
+            try await rig.broker.publish(message("new", 2), to: "frigate/events")
             func outcomes(_ outcome: String) async throws -> Int {
                 try await rig.one.client.journalChanges().changes.filter {
                     $0.kind == "outcome" && $0.details["outcome"]?.string == outcome
@@ -241,17 +229,14 @@ struct MapTests {
             try await rig.one.until("both have a banner") { try await outcomes("shown") == 2 }
             let file = try rig.broker.folder.write(
                 String(repeating: message("update", 1) + "\n", count: 300), to: "updates")
-            let updates = try ChildProcess(
-                "/bin/sh",
-                ["-c", "/usr/bin/mosquitto_pub --unix \(rig.broker.socket) -q 1 -t frigate/events -l < \(file)"],
-                environment: ["PATH": "/usr/bin:/bin"], capturing: [2])
-            #expect(await updates.waitForExit() == .code(0))
-            try await publish(message("end", 1), to: "frigate/events", rig.broker)
+            try await runToEnd(
+                "/bin/sh", ["-c", "mosquitto_pub --unix \(rig.broker.socket) -q 1 -t frigate/events -l < \(file)"])
+            try await rig.broker.publish(message("end", 1), to: "frigate/events")
             try await rig.one.until("one is replaced") { try await outcomes("replaced") == 1 }
             // The bridge need not remember anything.
-            await rig.one.stopBridge()
-            try await rig.one.startBridge()
-            try await publish(message("end", 2), to: "frigate/events", rig.broker)
+            await rig.one.bridge.stop()
+            try await rig.one.bridge.start()
+            try await rig.broker.publish(message("end", 2), to: "frigate/events")
             try await rig.one.until("the banner is closed") { rig.one.server.showing.isEmpty }
             #expect(try await outcomes("replaced") == 2)
             // The broker sends "end 1" again if the bridge was stopped before its acknowledgement.
@@ -271,14 +256,14 @@ struct MapTests {
             banner = { payload = "on" }
             """
         try await withLink(1, rest: maps) { rig in
-            try await publish("on", to: "state/door", rig.broker, "-r")
+            try await rig.broker.publish("on", to: "state/door", "-r")
             try await rig.one.until("there is a banner") { rig.one.server.showing.first?.title == "door on" }
-            try await publish("on", to: "state/door", rig.broker, "-r")
-            await rig.one.stopBridge()
-            try await rig.one.startBridge()
+            try await rig.broker.publish("on", to: "state/door", "-r")
+            await rig.one.bridge.stop()
+            try await rig.one.bridge.start()
             try await rig.one.until("it is heard again") { try await rows(rig.one).count == 2 }
             #expect(rig.one.server.showing.count == 1)
-            try await publish("off", to: "state/door", rig.broker, "-r")
+            try await rig.broker.publish("off", to: "state/door", "-r")
             try await rig.one.until("the banner is closed") { rig.one.server.showing.isEmpty }
             #expect(try await rig.one.titles() == ["door on", "door on", "door off"])
         }
@@ -317,13 +302,13 @@ struct MapTests {
     }
 
     /// Returns when events go out. What was published before the bridge begins does not.
-    private func begin(_ device: LinkDevice, at topic: String, _ listener: ChildProcess) async throws {
+    private func begin(_ device: LinkedDevice, at topic: String, _ listener: ChildProcess) async throws {
         for _ in 1...100 {
             try await device.client.publish(topic, title: "begin", options: Self.silent)
             let line = await listener.lines(of: 1).next(within: .milliseconds(200)) { $0.contains("begin") }
             if line != nil { return }
         }
-        throw RehearsalError("Nothing goes out. \(device.bridgeLog)")
+        throw RehearsalError("Nothing goes out. \(device.bridge.log)")
     }
 
     /// What was published while the broker was away goes out when it is back, in order.
@@ -341,9 +326,7 @@ struct MapTests {
                 "/usr/bin/mosquitto_sub", arguments + ["-E"], environment: ["PATH": "/usr/bin:/bin"], capturing: [1])
             #expect(await witness.waitForExit() == .code(0))
             await rig.broker.stop()
-            try await rig.one.until("the broker is missed") {
-                try await rig.one.property("State")?.string != "connected"
-            }
+            try await rig.one.untilBrokerIsMissed()
             let titles = (1...60).map { "\($0)" }
             for title in titles { try await rig.one.client.publish("/a", title: title, options: Self.silent) }
             try await rig.broker.start()
@@ -371,8 +354,8 @@ struct MapTests {
             """
         }
         try await withLink(isStarted: false) { rig in
-            try rig.one.configure(LinkRig.configuration(rig.broker, "desk", rest: maps("one", "two")))
-            try rig.two.configure(LinkRig.configuration(rig.broker, "laptop", rest: maps("two", "one")))
+            try rig.one.bridge.configure(LinkRig.configuration(rig.broker, "desk", rest: maps("one", "two")))
+            try rig.two.bridge.configure(LinkRig.configuration(rig.broker, "laptop", rest: maps("two", "one")))
             try await rig.start()
             let all = try await listener("one/events", rig.broker)
             defer { all.signal(SIGKILL) }

@@ -15,16 +15,12 @@ struct NotifyctlTests {
 
     /// What the broker keeps below a topic: lines of topic and content.
     private func retained(_ rig: LinkRig, _ topic: String) async throws -> [String] {
-        let environment = ["PATH": "/usr/bin:/bin"]
-        let mark = try ChildProcess(
-            "/usr/bin/mosquitto_pub", ["--unix", rig.broker.socket, "-q", "1", "-r", "-t", "mark", "-m", "end"],
-            environment: environment)
-        #expect(await mark.waitForExit() == .code(0))
+        try await rig.broker.publish("end", to: "mark", "-r")
         // The filters are answered in their order.
         let reader = try ChildProcess(
             "/usr/bin/mosquitto_sub",
             ["--unix", rig.broker.socket, "-v", "-F", "%t %l", "--retained-only", "-t", topic, "-t", "mark"],
-            environment: environment, capturing: [1])
+            environment: ["PATH": "/usr/bin:/bin"], capturing: [1])
         defer { reader.signal(SIGKILL) }
         var found: [String] = []
         while let line = await reader.lines(of: 1).next(within: .seconds(30)), !line.hasPrefix("mark ") {
@@ -72,9 +68,9 @@ struct NotifyctlTests {
         let known = overview["lines"]?.elements?.first?["devices"]?.elements
         #expect(known?.allSatisfy { $0["round-trip-microseconds"]?.integer() ?? 0 > 0 } == true)
         // It hangs, and the broker does not know.
-        rig.devices[2].signalBridge(SIGSTOP)
+        rig.devices[2].bridge.signal(SIGSTOP)
         let rest = try await rig.one.notifyctl("link", "test", "--timeout", "500ms")
-        rig.devices[2].signalBridge(SIGCONT)
+        rig.devices[2].bridge.signal(SIGCONT)
         #expect(rest.code == 1)
         #expect(rest.output.contains { $0.hasPrefix("phone") && $0.contains("no answer within 500 ms") }, "\(rest)")
     }
@@ -94,14 +90,14 @@ struct NotifyctlTests {
         #expect(
             try await rig.one.notifyctl("---completion", "link", "forget", "--", "positional@0", "0", "0", "x")
                 .output == ["laptop"])
-        await rig.two.killBridge()
+        await rig.two.bridge.kill()
         try await rig.one.until("the other is offline") { try await !rig.one.isOnline("laptop") }
         let forgotten = try await rig.one.notifyctl("link", "forget", "laptop")
         #expect(forgotten.code == 0 && forgotten.output == ["laptop is forgotten."], "\(forgotten)")
         #expect(try await retained(rig, "notifyd/1/mina/#").count { $0.contains(other) } == 0)
-        await rig.one.stopBridge()
-        try await rig.one.startBridge()
-        #expect(try await rig.one.property("Peers")?.elements?.isEmpty == true)
+        await rig.one.bridge.stop()
+        try await rig.one.bridge.start()
+        #expect(try await rig.one.bridge.property("Peers")?.elements?.isEmpty == true)
     }
 
     @Test(.link) func whoLeavesLeavesNothingButItsValues() async throws {
@@ -112,23 +108,23 @@ struct NotifyctlTests {
         let question = try await rig.two.notifyctl("link", "leave")
         #expect(question.code == 64, "\(question)")
         let left = try await rig.two.notifyctl("link", "leave", "--yes")
-        let folder = rig.two.folder.path + "/config/notifyd"
-        #expect(left.code == 0, "\(left) \(rig.two.bridgeLog)")
+        let folder = rig.two.bridge.folder.path + "/config/notifyd"
+        #expect(left.code == 0, "\(left) \(rig.two.bridge.log)")
         #expect(
             left.output == [
                 "Deleted \(folder)/link.key.", "The configuration is now \(folder)/mqtt.toml.old.",
                 "This device has left the link.",
             ])
-        #expect(await rig.two.bridgeExit == .code(0))
+        #expect(await rig.two.bridge.waitForExit(within: .seconds(30)) == .code(0))
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["mqtt.toml.old"])
         let kept = try await retained(rig, "notifyd/1/mina/#")
         #expect(kept.count { $0.contains(device) } == 0)
         #expect(kept.count { $0.contains("/v/") } == 1)
-        try await rig.one.until("the other is gone") { try await rig.one.property("Peers")?.elements == [] }
+        try await rig.one.until("the other is gone") { try await rig.one.bridge.property("Peers")?.elements == [] }
         // It may come back, as a new one.
-        try rig.two.writeSecret(LinkRig.key, to: "link.key")
-        try rig.two.configure(LinkRig.configuration(rig.broker, "laptop"))
-        try await rig.two.startBridge()
+        try rig.two.bridge.writeSecret(LinkRig.key, to: "link.key")
+        try rig.two.bridge.configure(LinkRig.configuration(rig.broker, "laptop"))
+        try await rig.two.bridge.start()
         try await rig.one.until("the other is back") { try await rig.one.isOnline("laptop") }
         try await rig.one.client.publish("/post/27", title: "again", options: PublishOptions(banner: false))
         try await rig.two.hears("again")
@@ -136,13 +132,13 @@ struct NotifyctlTests {
 
     @Test(.link(1)) func withoutABrokerItLeavesOnlySilently() async throws {
         await rig.broker.kill()
-        try await rig.one.until("the broker is away") { try await rig.one.property("State")?.string == "waiting" }
+        try await rig.one.until(state: "waiting")
         let refused = try await rig.one.notifyctl("link", "leave", "--yes")
         #expect(refused.code == 69 && refused.errors.first?.contains("not connected") == true, "\(refused)")
         #expect(refused.errors.first?.contains("notifyctl link leave --silent") == true, "\(refused)")
-        #expect(try await rig.one.property("State")?.string == "waiting")
+        #expect(try await rig.one.bridge.property("State")?.string == "waiting")
         #expect(try await rig.one.notifyctl("link", "leave", "--yes", "--silent").code == 0)
-        #expect(await rig.one.bridgeExit == .code(0))
+        #expect(await rig.one.bridge.waitForExit(within: .seconds(30)) == .code(0))
     }
 
     @Test(.link) func aResetGivesANewDeviceAndEventsKeepTheirNames() async throws {
@@ -168,11 +164,7 @@ struct NotifyctlTests {
                 "StartUnit notifyd.service", "ResetFailedUnit notifyd-mqtt.service",
                 "StartUnit notifyd-mqtt.service",
             ])
-        try await rig.one.until("the new device is online") {
-            try await rig.one.property("Peers")?.elements?.contains { peer in
-                peer.entries?["device"]?.string == after && peer.entries?["online"]?.boolean == true
-            } ?? false
-        }
+        try await rig.one.sees(device: after)
         try await rig.two.client.publish("/post/27", title: "after", options: PublishOptions(banner: false))
         try await rig.one.hears("after")
         // What it says again under its new name is what is there.
@@ -189,10 +181,11 @@ struct NotifyctlTests {
     }
 
     @Test(.link(isStarted: false)) func anotherKeyIsNamed() async throws {
-        try rig.two.writeSecret(String(LinkRig.key.dropLast(4)) + "Hx4=", to: "link.key")
-        for device in rig.devices { try await device.startBridge() }
+        try rig.two.bridge.writeSecret(String(LinkRig.key.dropLast(4)) + "Hx4=", to: "link.key")
+        for device in rig.devices { try await device.bridge.start() }
         try await rig.two.until("the other key is noticed") {
-            try await rig.two.property("Detail")?.string?.contains("cannot be opened: the others have another key")
+            try await rig.two.bridge.property("Detail")?.string?.contains(
+                "cannot be opened: the others have another key")
                 ?? false
         }
         let link = try await rig.two.notifyctl("link")
@@ -201,27 +194,27 @@ struct NotifyctlTests {
         let findings = try await rig.two.notifyctl("doctor").output
         #expect(findings.contains { $0.contains("link: ") && $0.contains("have another key") }, "\(findings)")
         #expect(findings.contains { $0.contains("notifyctl link pair") && $0.contains("notifyctl link join") })
-        await rig.two.stopBridge()
-        try rig.two.writeSecret(LinkRig.key, to: "link.key")
-        try await rig.two.startBridge()
+        await rig.two.bridge.stop()
+        try rig.two.bridge.writeSecret(LinkRig.key, to: "link.key")
+        try await rig.two.bridge.start()
         try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
-        #expect(try await rig.two.property("Detail")?.string?.contains("cannot be opened") == false)
+        #expect(try await rig.two.bridge.property("Detail")?.string?.contains("cannot be opened") == false)
     }
 
     // MARK: Mistakes
 
     @Test(.link(1, isStarted: false)) func aMissingKeyIsTheStateOfTheLink() async throws {
-        let key = rig.one.folder.path + "/config/notifyd/link.key"
+        let key = rig.one.bridge.folder.path + "/config/notifyd/link.key"
         try FileManager.default.removeItem(atPath: key)
-        try rig.one.launchBridge()
-        try await rig.one.until("it has failed") { try await rig.one.property("State")?.string == "failed" }
+        try rig.one.bridge.launch()
+        try await rig.one.until(state: "failed")
         let link = try await rig.one.notifyctl("link")
         #expect(link.output.first == "This is desk, of “mina” at unix:\(rig.broker.socket).", "\(link)")
         #expect(link.output.contains { $0.hasPrefix("mqtt  failed  the file \(key) is not there") }, "\(link)")
     }
 
     @Test(.link(1, isStarted: false)) func withABadConfigurationItSaysTheMistake() async throws {
-        try rig.one.configure("[link]\nserver = 7\n")
+        try rig.one.bridge.configure("[link]\nserver = 7\n")
         let link = try await rig.one.notifyctl("link")
         #expect(link.code == 78 && link.errors.contains { $0.contains("mqtt.toml:2:") }, "\(link)")
     }
@@ -229,12 +222,12 @@ struct NotifyctlTests {
     @Test(.link(1, link: "password = { file = \"mqtt.password\" }", isStarted: false)) func theCheckReadsTheSecrets()
         async throws
     {
-        try rig.one.writeSecret("secret", to: "mqtt.password")
-        let good = try rig.one.launchBridge(["--check-config"])
+        try rig.one.bridge.writeSecret("secret", to: "mqtt.password")
+        let good = try rig.one.bridge.launch(["--check-config"])
         #expect(await good.waitForExit(within: .seconds(30)) == .code(0))
-        try rig.one.writeSecret("short", to: "link.key")
-        #expect(chmod(rig.one.folder.path + "/config/notifyd/mqtt.password", 0o644) == 0)
-        let bad = try rig.one.launchBridge(["--check-config"])
+        try rig.one.bridge.writeSecret("short", to: "link.key")
+        #expect(chmod(rig.one.bridge.folder.path + "/config/notifyd/mqtt.password", 0o644) == 0)
+        let bad = try rig.one.bridge.launch(["--check-config"])
         #expect(await bad.waitForExit(within: .seconds(30)) == .code(78))
         let lines = await bad.allLines(of: 2) ?? []
         #expect(lines.count == 2, "\(lines)")
@@ -243,10 +236,10 @@ struct NotifyctlTests {
     }
 
     @Test(.link) func aReloadWithABadKeyChangesNothing() async throws {
-        try rig.two.writeSecret("short", to: "link.key")
-        rig.two.signalBridge(SIGHUP)
-        try await rig.two.until("it is told") { rig.two.bridgeLog.contains("the previous one stays in force") }
-        #expect(try await rig.two.property("State")?.string == "connected")
+        try rig.two.bridge.writeSecret("short", to: "link.key")
+        rig.two.bridge.signal(SIGHUP)
+        try await rig.two.until("it is told") { rig.two.bridge.log.contains("the previous one stays in force") }
+        #expect(try await rig.two.bridge.property("State")?.string == "connected")
         try await rig.one.client.publish("/post/27", title: "still", options: PublishOptions(banner: false))
         try await rig.two.hears("still")
     }
@@ -260,7 +253,7 @@ struct NotifyctlTests {
                 defer { connection.close() }
                 _ = try await connection.call(
                     .call(
-                        member, of: "org.notifyd.Link1", at: "/org/notifyd/Bridge1", on: LinkDevice.name,
+                        member, of: "org.notifyd.Link1", at: "/org/notifyd/Bridge1", on: LinkRig.bridge,
                         autoStart: false, [argument]))
                 return nil
             } catch {
@@ -274,16 +267,16 @@ struct NotifyctlTests {
         #expect(try await name("Test", .uint32(0)) == "org.freedesktop.DBus.Error.InvalidArgs")
         let other = try await Value.string(rig.two.client.device())
         #expect(try await name("ForgetDevice", other) == prefix + "DeviceOnline")
-        rig.two.signalBridge(SIGSTOP)
+        rig.two.bridge.signal(SIGSTOP)
         // Nobody answers the test that begins first until the other device goes on.
         await withTaskGroup(of: String?.self) { group in
             for _ in 0..<2 { group.addTask { try? await name("Test", .uint32(60_000)) } }
             #expect(await group.next() == prefix + "Busy")
-            rig.two.signalBridge(SIGCONT)
+            rig.two.bridge.signal(SIGCONT)
             #expect(await group.next() == .some(nil))
         }
         await rig.broker.kill()
-        try await rig.one.until("the broker is away") { try await rig.one.property("State")?.string == "waiting" }
+        try await rig.one.until(state: "waiting")
         #expect(try await name("Test", .uint32(100)) == prefix + "NotConnected")
         #expect(try await name("Leave", .boolean(false)) == prefix + "NotConnected")
         #expect(try await name("ForgetDevice", other) == prefix + "NotConnected")
@@ -295,7 +288,7 @@ struct NotifyctlTests {
         let text = try await connection.call(
             .call(
                 "Introspect", of: "org.freedesktop.DBus.Introspectable", at: "/org/notifyd/Bridge1",
-                on: LinkDevice.name, autoStart: false, [])
+                on: LinkRig.bridge, autoStart: false, [])
         ).arguments.first?.string
         let own = try interfaceMembers(of: "org.notifyd.Link1", in: try #require(text))
         let contract = try Project.text("systemd/org.notifyd.Link1.xml")

@@ -17,7 +17,7 @@ final class StandInManager: Sendable {
     /// What was asked for.
     var calls: [String] { state.withLock { $0.calls } }
 
-    init(_ device: LinkDevice) async throws {
+    init(_ device: LinkedDevice) async throws {
         connection = try await Connection.open(device.bus.address)
         connection.export("\(Self.name).Manager") { [state] call in
             let member = call.message.member ?? ""
@@ -32,9 +32,9 @@ final class StandInManager: Sendable {
             Task {
                 switch (member, unit) {
                 case ("StopUnit", "notifyd.service"): await device.daemon.stop()
-                case ("StopUnit", _): await device.stopBridge()
+                case ("StopUnit", _): await device.bridge.stop()
                 case (_, "notifyd.service"): try? await device.daemon.start()
-                default: try? await device.startBridge()
+                default: try? await device.bridge.start()
                 }
                 state.withLock { state in
                     if member == "StopUnit" { state.running.remove(unit) } else { state.running.insert(unit) }

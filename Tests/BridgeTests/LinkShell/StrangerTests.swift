@@ -13,27 +13,22 @@ struct StrangerTests {
 
     /// Somebody without the key has a sealed message kept, and a device that is new finds it.
     @Test(.link(isStarted: false)) func anOldMessageThatTheBrokerKeepsIsNoNews() async throws {
-        try await rig.one.startBridge()
+        try await rig.one.bridge.start()
         let environment = ["PATH": "/usr/bin:/bin"]
         let listener = try ChildProcess(
             "/usr/bin/mosquitto_sub",
             ["--unix", rig.broker.socket, "-q", "1", "-t", "ready", "-t", "notifyd/1/mina/s/+", "-F", "%t %p"],
             environment: environment, capturing: [1])
         defer { listener.signal(SIGKILL) }
-        func publish(_ topic: String, _ text: String) async throws {
-            try await runToEnd(
-                "/usr/bin/mosquitto_pub",
-                ["--unix", rig.broker.socket, "-q", "1", "-r", "-t", topic, "-m", text])
-        }
-        try await publish("ready", "yes")
+        try await rig.broker.publish("yes", to: "ready", "-r")
         #expect(await listener.lines(of: 1).next(within: .seconds(30)) == "ready yes")
         try await rig.one.client.publish("/post/27", title: "old", options: PublishOptions(window: .zero))
         let said = try #require(await listener.lines(of: 1).next(within: .seconds(30)))
         let parts = said.split(separator: " ", maxSplits: 1).map(String.init)
-        try await publish(parts[0], parts[1])
-        try await rig.two.startBridge()
+        try await rig.broker.publish(parts[1], to: parts[0], "-r")
+        try await rig.two.bridge.start()
         try await rig.two.until("the message is noticed") {
-            try await rig.two.property("Detail")?.string?.contains("1 message passed over as forged or moved")
+            try await rig.two.bridge.property("Detail")?.string?.contains("1 message passed over as forged or moved")
                 ?? false
         }
         try await rig.two.until("the other is online") { try await rig.two.isOnline("desk") }
@@ -69,12 +64,12 @@ struct StrangerTests {
             try await rig.two.client.publish("/post/27", title: "three", options: silent)
             try await rig.one.hears("three")
             for device in rig.devices {
-                #expect(try await device.titles() == ["one", "two", "three"], "\(device.label)")
-                #expect(device.server.banners.all.count <= 1, "\(device.label)")
-                #expect(try await device.property("State")?.string == "connected", "\(device.label)")
-                #expect(try await device.property("DeadLetters")?.integer() == 0, "\(device.label)")
-                let told = device.bridgeLog.split(separator: "\n").filter { $0.contains("cannot be opened") }
-                #expect(told.count == 1, "\(device.bridgeLog.prefix(2000))")
+                #expect(try await device.titles() == ["one", "two", "three"], "\(device.name)")
+                #expect(device.server.banners.all.count <= 1, "\(device.name)")
+                #expect(try await device.bridge.property("State")?.string == "connected", "\(device.name)")
+                #expect(try await device.bridge.property("DeadLetters")?.integer() == 0, "\(device.name)")
+                let told = device.bridge.log.split(separator: "\n").filter { $0.contains("cannot be opened") }
+                #expect(told.count == 1, "\(device.bridge.log.prefix(2000))")
             }
         }
     }

@@ -9,7 +9,7 @@ import Testing
 struct ValueTests {
     private let rig: LinkRig! = Fixture.current()
 
-    private func values(_ device: LinkDevice) async throws -> [String: String] {
+    private func values(_ device: LinkedDevice) async throws -> [String: String] {
         let values = try await device.client.snapshot("/").values.map { ($0.event.topic, $0.event.title) }
         return Dictionary(values) { $1 }
     }
@@ -66,14 +66,12 @@ struct ValueTests {
 
     /// More than mosquitto queues for one client.
     @Test(.link(isStarted: false)) func aNewDeviceGetsManyCurrentValues() async throws {
-        try await rig.one.startBridge()
+        try await rig.one.bridge.start()
         let retain = PublishOptions(retain: true, banner: false)
         let topics = (1...2500).map { "/a/\($0)" }
         for topic in topics { try await rig.one.client.publish(topic, title: topic, options: retain) }
-        try await rig.one.until("it is said", within: .seconds(60)) {
-            try await rig.one.property("Backlog")?.integer() == 0
-        }
-        try await rig.two.startBridge()
+        try await rig.one.until("Backlog", is: 0, within: .seconds(60))
+        try await rig.two.bridge.start()
         let expected = Dictionary(topics.map { ($0, $0) }) { $1 }
         try await rig.two.until("it has all values", within: .seconds(60)) { try await values(rig.two) == expected }
     }

@@ -12,7 +12,7 @@ struct BridgeProgramTests {
 
     fileprivate static func withBridge(_ body: (PrivateBus, BridgeProcess) async throws -> Void) async throws {
         try await withPrivateBus { bus in
-            let bridge = try BridgeProcess(on: bus)
+            let bridge = try BridgeProcess.forFiles(on: bus)
             try await body(bus, bridge)
             await bridge.kill()
         }
@@ -28,7 +28,7 @@ struct BridgeProgramTests {
 
     @Test(.bridge) func aSecondOneEndsWith69() async throws {
         try await bridge.start()
-        let second = try BridgeProcess(on: bus)
+        let second = try BridgeProcess.forFiles(on: bus)
         let child = try second.launch()
         #expect(await child.waitForExit() == .code(69))
         #expect(await child.allLines(of: 2)?.contains { $0.contains("This bridge runs already") } == true)
@@ -44,7 +44,7 @@ struct BridgeProgramTests {
 
     @Test(.privateBus, arguments: ["", "folder = 7\n", "folder = \"/tmp\"\nfoldre = 1\n", "[folder\n"])
     func withABadConfigurationItEndsWith78AndSaysWhere(_ text: String) async throws {
-        let bridge = try BridgeProcess(on: bus, configuration: text)
+        let bridge = try BridgeProcess.forFiles(on: bus, configuration: text)
         for arguments in [[], ["--check-config"]] {
             let child = try bridge.launch(arguments)
             #expect(await child.waitForExit() == .code(78))
@@ -84,15 +84,17 @@ struct BridgeProgramTests {
 
     @Test(.bridge) func newSettingsCountAfterAReload() async throws {
         try await bridge.start()
-        #expect(try await bridge.property("Detail")?.hasSuffix("/dropped") == true)
+        #expect(try await bridge.property("Detail")?.string?.hasSuffix("/dropped") == true)
         let other = try bridge.folder.folder("other")
         try bridge.configure("folder = \"\(other)\"\n")
         bridge.signal(SIGHUP)
-        try await eventually("the new folder counts") { try await bridge.property("Detail") == other ? true : nil }
+        try await eventually("the new folder counts") {
+            try await bridge.property("Detail")?.string == other ? true : nil
+        }
         try bridge.configure("foldre = 1\n")
         bridge.signal(SIGHUP)
-        #expect(await bridge.lines.next(within: .seconds(5)) { $0.contains("stays in force") } != nil)
-        #expect(try await bridge.property("Detail") == other)
+        #expect(await bridge.errors.next(within: .seconds(5)) { $0.contains("stays in force") } != nil)
+        #expect(try await bridge.property("Detail")?.string == other)
         let problem = try await bridge.problems().first
         #expect(problem?.contains("is bad, so that the one before is in force") == true)
         try bridge.configure("folder = \"\(other)\"\n")
@@ -124,15 +126,7 @@ private final class NotifyListener: Sendable {
     init(at path: String) throws {
         self.path = path
         descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let bound = withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard bound == 0 else {
+        guard withSocketAddress(of: path, { bind(descriptor, $0, $1) }) == 0 else {
             throw RehearsalError("The socket cannot be bound: \(String(cString: strerror(errno)))")
         }
         onOwnThread { [descriptor, statements] in

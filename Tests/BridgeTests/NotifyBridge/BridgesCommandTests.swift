@@ -11,18 +11,16 @@ struct BridgesCommandTests {
     private let bus: PrivateBus! = Fixture.current()
 
     private func run(_ bus: PrivateBus, _ arguments: String...) async throws -> (code: CInt?, lines: [String]) {
-        let environment = [
-            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": bus.address,
-        ].merging(ChildProcess.sanitizerEnvironment) { $1 }
-        let child = try ChildProcess(BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
-        guard case .code(let code)? = await child.waitForExit() else { return (nil, []) }
-        return (code, (await child.allLines(of: 1) ?? []) + (await child.allLines(of: 2) ?? []))
+        let environment = ["PATH": ChildProcess.path, "DBUS_SESSION_BUS_ADDRESS": bus.address]
+            .merging(ChildProcess.sanitizerEnvironment) { $1 }
+        let result = try await ChildProcess.run(BuiltPrograms.notifyctl, arguments, environment: environment)
+        return (result.code, result.output + result.errors)
     }
 
     @Test(.privateBus) func aRunningBridgeIsListedWithItsDeadLetters() async throws {
         #expect(try await run(bus, "bridges").lines == ["No bridge runs."])
         let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus)
-        let bridge = try BridgeProcess(on: bus)
+        let bridge = try BridgeProcess.forFiles(on: bus)
         try await bridge.start()
         try bridge.drop("large", String(repeating: "a", count: 9000))
         try await eventually("it is given up") { bridge.isThere("large") ? nil : true }

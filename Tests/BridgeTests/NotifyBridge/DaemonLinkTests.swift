@@ -231,7 +231,7 @@ struct DaemonLinkTests {
             Issue.record("without a bus it is tried again")
             return
         }
-        await bus.stop()
+        await bus.remove()
     }
 }
 

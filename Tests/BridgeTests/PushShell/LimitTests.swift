@@ -13,10 +13,7 @@ struct LimitTests {
     /// A line of proc_pid_status(5), in KiB.
     private func memory(_ line: String, _ stage: PushStage) async throws -> Int {
         let process = try #require(try await stage.connection.process(of: PushStage.bridge))
-        let text = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-        let words = try #require(text.split(separator: "\n").first { $0.hasPrefix("\(line):") })
-            .split(whereSeparator: \.isWhitespace)
-        return try #require(Int(words[1]))
+        return try ProcessStatistics(identifier: pid_t(process)).kibibytes(line)
     }
 
     private func message(_ bytes: Int, to name: String) -> Message {

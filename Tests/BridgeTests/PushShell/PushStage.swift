@@ -27,7 +27,7 @@ final class PushStage: Sendable {
         for name in distributors { try Self.writeDistributor(name, folder) }
         bus = try await PrivateBus(serviceFolder: folder.path + "/services")
         daemon = try await DaemonProcess.start(
-            BuiltPrograms.notifyd, on: bus, configuration: "[banner]\nmax_per_second = 0\n")
+            BuiltPrograms.notifyd, on: bus, configuration: Rig.configuration)
         client = try await NotifyClient(address: bus.address)
         connection = try await Connection.open(bus.address)
     }
@@ -39,7 +39,7 @@ final class PushStage: Sendable {
         await client.close()
         await daemon.stop()
         daemon.folder.remove()
-        await bus.stop()
+        await bus.remove()
         folder.remove()
     }
 
@@ -103,11 +103,8 @@ final class PushStage: Sendable {
 
     /// Sets the longest file that the bridge may write: with 0 the disk is as good as full.
     func limitFiles(_ limit: String) async throws {
-        guard let process = try await connection.process(of: Self.bridge) else { throw RehearsalError("no bridge") }
-        let child = try ChildProcess(
-            "/usr/bin/prlimit", ["--pid=\(process)", "--fsize=\(limit)"], environment: ["PATH": "/usr/bin:/bin"],
-            capturing: [2])
-        guard await child.waitForExit() == .code(0) else { throw RehearsalError("prlimit failed") }
+        let process = try await connection.process(of: Self.bridge) ?? 0
+        try await runToEnd("/usr/bin/prlimit", ["--pid=\(process)", "--fsize=\(limit)"])
     }
 
     func problems() async -> [String] {
@@ -147,17 +144,10 @@ final class PushStage: Sendable {
 
     // MARK: notifyctl
 
-    func notifyctl(_ arguments: String...) async throws -> (code: Int32?, output: [String], errors: [String]) {
-        let child = try ChildProcess(
-            BuiltPrograms.notifyctl, arguments,
-            environment: [
-                "PATH": "/usr/bin:/bin", "HOME": folder.path, "DBUS_SESSION_BUS_ADDRESS": bus.address,
-                "XDG_CONFIG_HOME": folder.path + "/config",
-            ], capturing: [1, 2])
-        let exit = await child.waitForExit(within: .seconds(60))
-        var code: Int32?
-        if case .code(let number)? = exit { code = number }
-        return (code, await child.allLines(of: 1) ?? [], await child.allLines(of: 2) ?? [])
+    func notifyctl(_ arguments: String...) async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifyctl, arguments, environment: ChildProcess.environment(in: folder, on: bus.address),
+            within: .seconds(60))
     }
 
     /// Makes an endpoint, and returns what the command prints.
@@ -248,10 +238,7 @@ func withPushStage(
     distributors: [String] = [PushStage.distributor], _ body: (PushStage) async throws -> Void
 ) async throws {
     let stage = try await PushStage(distributors: distributors)
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(stage)) } catch { result = .failure(error) }
-    await stage.end()
-    try result.get()
+    try await finally({ await stage.end() }) { try await body(stage) }
 }
 
 extension Trait where Self == Fixture {

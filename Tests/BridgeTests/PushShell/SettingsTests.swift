@@ -11,14 +11,7 @@ struct SettingsTests {
     }
 
     private func mistakes(_ text: String) -> [String] {
-        do {
-            _ = try read(text)
-            return []
-        } catch let error as ConfigurationError {
-            return error.lines
-        } catch {
-            return ["\(error)"]
-        }
+        #expect(throws: ConfigurationError.self) { try read(text) }?.lines ?? []
     }
 
     @Test func nothingIsNeeded() throws { #expect(try read("") == PushSettings()) }

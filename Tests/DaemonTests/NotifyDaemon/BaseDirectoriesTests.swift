@@ -35,17 +35,7 @@ struct BaseDirectoriesTests {
     private func runtime(_ name: String = "run", of user: uid_t = getuid()) throws -> TemporaryFolder {
         let folder = try TemporaryFolder()
         try folder.folder(name)
-        let socket = Glibc.socket(AF_UNIX, CInt(SOCK_STREAM.rawValue), 0)
-        defer { close(socket) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: "\(folder.path)/\(name)/bus".utf8) }
-        let isBound = withUnsafePointer(to: address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        try #require(isBound)
+        close(try listeningSocket(at: "\(folder.path)/\(name)/bus"))
         if user != getuid() { try #require(chown("\(folder.path)/\(name)/bus", user, user) == 0) }
         return folder
     }

@@ -86,13 +86,13 @@ struct ConfigurationTests {
             file: "a",
             text:
                 "[defaults]\nwindow = \"1s\"\n[banner]\nmax_per_second = 9\npause_digest = "
-                + "true\nfollow_desktop = false\n"
+                + "true\nfollow_desktop = false\nstart_server = false\n"
         )
         reader.add(file: "b", text: "[defaults]\nwindow = \"2s\"\n")
         let configuration = try reader.finish()
         #expect(configuration.defaultWindow == .seconds(2))
         #expect(configuration.banners.maximumPerSecond == 9 && configuration.banners.digestsPauses)
-        #expect(!configuration.banners.followsDesktop)
+        #expect(!configuration.banners.followsDesktop && !configuration.banners.startsServer)
         #expect(configuration.files == ["a", "b"])
     }
 

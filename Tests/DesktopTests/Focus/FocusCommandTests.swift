@@ -1,4 +1,5 @@
 import NotifyClient
+import NotifyRehearsal
 import Testing
 
 /// `notifyctl focus`, with real windows.
@@ -30,9 +31,7 @@ import Testing
         }
     }
 
-    private func learn(
-        _ topic: String, _ rig: FocusRig, _ hasEnded: Locked<Bool>
-    ) async throws -> (code: CInt?, output: [String], errors: [String]) {
+    private func learn(_ topic: String, _ rig: FocusRig, _ hasEnded: Locked<Bool>) async throws -> CommandResult {
         defer { hasEnded.withLock { $0 = true } }
         return try await rig.notifyctl("focus", "--learn", topic, "--timeout=30s")
     }

@@ -4,7 +4,7 @@ import NotifyRehearsal
 import NotifyTestSupport
 
 /// A bus with a notifyd, and a notifyd-focus with a desktop.
-final class FocusRig: Sendable {
+final class FocusRig: StartedProgram {
     static let rules = """
         [[screen]]
         app = "firefox"
@@ -24,7 +24,7 @@ final class FocusRig: Sendable {
     let folder: TemporaryFolder
     /// The variables that say where the desktop is.
     private let desktop: [String: String]
-    private let process = Locked<ChildProcess?>(nil)
+    let process = Locked<ChildProcess?>(nil)
 
     private init(desktop: [String: String], rules: String) async throws {
         self.desktop = desktop
@@ -40,24 +40,22 @@ final class FocusRig: Sendable {
         _ desktop: [String: String], rules: String = rules, _ body: (FocusRig) async throws -> Void
     ) async throws {
         let rig = try await FocusRig(desktop: desktop, rules: rules)
-        let result: Result<Void, any Error>
-        do { result = .success(try await body(rig)) } catch { result = .failure(error) }
-        await rig.stop()
-        await rig.client.close()
-        await rig.daemon.stop()
-        rig.daemon.folder.remove()
-        await rig.bus.stop()
-        rig.folder.remove()
-        try result.get()
+        try await finally {
+            await rig.stop()
+            await rig.client.close()
+            await rig.daemon.stop()
+            rig.daemon.folder.remove()
+            await rig.bus.remove()
+            rig.folder.remove()
+        } after: {
+            try await body(rig)
+        }
     }
 
     // MARK: notifyd-focus
 
     var environment: [String: String] {
-        [
-            "PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin", "HOME": folder.path,
-            "DBUS_SESSION_BUS_ADDRESS": bus.address, "XDG_CONFIG_HOME": folder.path + "/config", "LC_ALL": "C.UTF-8",
-        ].merging(desktop) { $1 }.merging(ChildProcess.sanitizerEnvironment) { $1 }
+        ChildProcess.environment(in: folder, on: bus.address, ["LC_ALL": "C.UTF-8"].merging(desktop) { $1 })
     }
 
     func configure(_ rules: String) throws { try folder.write(rules, to: "config/notifyd/focus.toml") }
@@ -83,19 +81,6 @@ final class FocusRig: Sendable {
         try launch()
         try await until("windows are followed") { try await state()["following"]?.boolean == true }
     }
-
-    @discardableResult
-    func stop() async -> ChildProcess.Exit? { await process.withLock { $0 }?.end() }
-
-    func signal(_ number: CInt) { process.withLock { $0 }?.signal(number) }
-
-    func waitForExit() async -> ChildProcess.Exit? {
-        await process.withLock { $0 }?.waitForExit(within: .seconds(30))
-    }
-
-    var identifier: pid_t? { process.withLock { $0 }?.identifier }
-
-    var log: String { process.withLock { $0 }?.lines(of: 2).all.joined(separator: "\n") ?? "" }
 
     // MARK: What is there
 
@@ -133,9 +118,8 @@ final class FocusRig: Sendable {
         }
     }
 
-    func notifyctl(_ arguments: String...) async throws -> (code: CInt?, output: [String], errors: [String]) {
-        let child = try ChildProcess(BuiltPrograms.notifyctl, arguments, environment: environment, capturing: [1, 2])
-        guard case .code(let code)? = await child.waitForExit(within: .seconds(60)) else { return (nil, [], []) }
-        return (code, await child.allLines(of: 1) ?? [], await child.allLines(of: 2) ?? [])
+    func notifyctl(_ arguments: String...) async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifyctl, arguments, environment: environment, within: .seconds(60))
     }
 }

@@ -10,11 +10,12 @@ import Testing
     @Test func itsSocketTellsWhatIsFocusedAndVisible() async throws {
         let server = try await XServer()
         let folder = try TemporaryFolder()
-        let result: Result<Void, any Error>
-        do { result = .success(try await follow(server, folder)) } catch { result = .failure(error) }
-        await server.stop()
-        folder.remove()
-        try result.get()
+        try await finally {
+            await server.stop()
+            folder.remove()
+        } after: {
+            try await follow(server, folder)
+        }
     }
 
     private func follow(_ server: XServer, _ folder: TemporaryFolder) async throws {
@@ -24,9 +25,9 @@ import Testing
         try server.startManager("i3", ["-c", configuration])
         try await FocusRig.with(["DISPLAY": server.display, "I3SOCK": socket], rules: Self.rules) { rig in
             func i3(_ words: String...) async throws -> Bool {
-                let child = try ChildProcess(
-                    "i3-msg", ["-s", socket] + words, environment: rig.environment, capturing: [1, 2])
-                return await child.waitForExit(within: .seconds(30)) == .code(0)
+                try await ChildProcess.run(
+                    "i3-msg", ["-s", socket] + words, environment: rig.environment, within: .seconds(30)
+                ).exit == .code(0)
             }
             func command(_ text: String) async throws { #expect(try await i3(text)) }
             // Without the socket it would follow the X server.

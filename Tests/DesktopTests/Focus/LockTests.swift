@@ -9,7 +9,7 @@ import Testing
     private func withWindow(
         _ folder: TemporaryFolder, _ body: (FocusRig, X11Client) async throws -> Void
     ) async throws {
-        let path = ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"
+        let path = ChildProcess.path
         try await withXServer { server in
             // With a folder of its own it is a session of its own.
             let desktop = [

@@ -5,11 +5,11 @@ import Testing
 
 /// The command line of notifyd-focus.
 @Suite(.timeLimit(.minutes(1))) struct OptionsTests {
-    private func run(_ arguments: String...) async throws -> (code: CInt?, output: [String], errors: [String]) {
-        let child = try ChildProcess(
-            BuiltPrograms.notifydFocus, arguments, environment: ["HOME": "/nowhere"], capturing: [1, 2])
-        guard case .code(let code)? = await child.waitForExit(within: .seconds(30)) else { return (nil, [], []) }
-        return (code, await child.allLines(of: 1) ?? [], await child.allLines(of: 2) ?? [])
+    private func run(_ arguments: String...) async throws -> CommandResult { try await run(arguments) }
+
+    private func run(_ arguments: [String]) async throws -> CommandResult {
+        try await ChildProcess.run(
+            BuiltPrograms.notifydFocus, arguments, environment: ["HOME": "/nowhere"], within: .seconds(30))
     }
 
     @Test func itSaysWhatItIs() async throws {
@@ -26,9 +26,9 @@ import Testing
             (["--tmux", "--config=x"], "--tmux has no configuration"),
         ]) func aWrongOptionIsTold(_ arguments: [String], _ mistake: String) async throws
     {
-        let child = try ChildProcess(BuiltPrograms.notifydFocus, arguments, environment: [:], capturing: [2])
-        #expect(await child.waitForExit(within: .seconds(30)) == .code(64))
-        #expect(await child.allLines(of: 2)?.first?.contains(mistake) == true)
+        let result = try await run(arguments)
+        #expect(result.code == 64)
+        #expect(result.errors.first?.contains(mistake) == true)
     }
 
     @Test func itChecksAConfiguration() async throws {

@@ -16,16 +16,7 @@ final class StandInSway: Sendable {
         folder = try TemporaryFolder()
         path = folder.path + "/sway.sock"
         state = Locked((tree, nil, ""))
-        listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0, listen(listener, 1) == 0 else { throw RehearsalError("There is no socket \(path).") }
+        listener = try listeningSocket(at: path)
         onOwnThread { [self] in serve() }
     }
 

@@ -33,7 +33,7 @@ import Testing
     /// One that never answers at all, and one that stops in the middle of its first answer.
     @Test func silenceIsGivenUp() async throws {
         let folder = try TemporaryFolder()
-        let listener = try WaylandServer.listen(at: folder.path + "/sway.sock")
+        let listener = try listeningSocket(at: folder.path + "/sway.sock")
         defer { close(listener) }
         onOwnThread {
             let client = accept(listener, nil, nil)

@@ -6,10 +6,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct StrangeManagerTests {
     @Test func whatItSaysLateCountsAndWhatIsGoneDoesNot() async throws {
         let server = try await XServer()
-        let result: Result<Void, any Error>
-        do { result = .success(try await play(on: server)) } catch { result = .failure(error) }
-        await server.stop()
-        try result.get()
+        try await finally({ await server.stop() }) { try await play(on: server) }
     }
 
     private func play(on server: XServer) async throws {

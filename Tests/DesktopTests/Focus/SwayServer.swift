@@ -36,22 +36,19 @@ final class SwayServer: Sendable {
 
     /// Runs a command of sway.
     func command(_ words: String...) async throws {
-        let child = try message(words)
-        guard await child.waitForExit(within: .seconds(30)) == .code(0) else {
-            throw RehearsalError("sway does not do this: \(words). \(child.lines(of: 1).all)")
-        }
+        let result = try await message(words)
+        guard result.code == 0 else { throw RehearsalError("sway does not do this: \(words). \(result.output)") }
     }
 
     /// Asks for something.
     func ask(_ kind: String) async throws -> String? {
-        let child = try message(["-t", kind])
-        guard await child.waitForExit(within: .seconds(30)) == .code(0) else { return nil }
-        return await child.allLines(of: 1)?.joined(separator: "\n")
+        let result = try await message(["-t", kind])
+        return result.code == 0 ? result.output.joined(separator: "\n") : nil
     }
 
-    private func message(_ words: [String]) throws -> ChildProcess {
-        try ChildProcess(
-            "swaymsg", ["--socket", socket] + words, environment: ChildProcess.currentEnvironment, capturing: [1, 2])
+    private func message(_ words: [String]) async throws -> CommandResult {
+        try await ChildProcess.run(
+            "swaymsg", ["--socket", socket] + words, environment: ChildProcess.currentEnvironment, within: .seconds(30))
     }
 
     /// Opens a window, and returns when sway has it.
@@ -82,10 +79,7 @@ final class SwayServer: Sendable {
 /// Runs with a sway, and ends it.
 func withSway(_ body: (SwayServer) async throws -> Void) async throws {
     let server = try await SwayServer()
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(server)) } catch { result = .failure(error) }
-    await server.stop()
-    try result.get()
+    try await finally({ await server.stop() }) { try await body(server) }
 }
 
 extension Trait where Self == Fixture {

@@ -33,7 +33,7 @@ final class WaylandServer: Sendable {
 
     init(_ acts: [Act]) throws {
         folder = try TemporaryFolder()
-        listener = try Self.listen(at: folder.path + "/wayland")
+        listener = try listeningSocket(at: folder.path + "/wayland")
         let (listener, connection) = (listener, connection)
         onOwnThread {
             for act in acts {
@@ -50,21 +50,6 @@ final class WaylandServer: Sendable {
         close(listener)
         let client = connection.withLock { $0 }
         if client >= 0 { close(client) }
-    }
-
-    /// A socket that takes connections, and that nobody may serve.
-    static func listen(at path: String) throws -> CInt {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        let listener = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        let isBound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        guard isBound, Glibc.listen(listener, 8) == 0 else { throw RehearsalError("There is no socket \(path).") }
-        return listener
     }
 
     /// Says that no more is told about windows, and keeps the connection.

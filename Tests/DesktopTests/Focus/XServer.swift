@@ -45,15 +45,10 @@ final class XServer: Sendable {
 /// Runs with an X server and openbox.
 func withXServer(_ body: (XServer) async throws -> Void) async throws {
     let server = try await XServer()
-    let result: Result<Void, any Error>
-    do {
+    try await finally({ await server.stop() }) {
         try server.startManager()
-        result = .success(try await body(server))
-    } catch {
-        result = .failure(error)
+        try await body(server)
     }
-    await server.stop()
-    try result.get()
 }
 
 /// Runs with a notifyd-focus that follows the windows of an X server.

@@ -12,11 +12,11 @@ import Testing
 @Suite(.timeLimit(.minutes(600)))
 struct AttackTests {
     /// More than the daemon takes when it is built for use; without optimisation, and with a sanitizer, it takes more.
-    private static let memoryLimit = number("NOTIFYD_ATTACK_MIB") ?? 256
+    private static let memoryLimit = environmentNumber("NOTIFYD_ATTACK_MIB") ?? 256
 
     @Test func hostileCallsHarmNobody() async throws {
-        let calls = number("NOTIFYD_ATTACKS") ?? 6_000
-        let seed = UInt64(number("NOTIFYD_ATTACK_SEED") ?? 1)
+        let calls = environmentNumber("NOTIFYD_ATTACKS") ?? 6_000
+        let seed = UInt64(environmentNumber("NOTIFYD_ATTACK_SEED") ?? 1)
         try await withPrivateBus { bus in
             let server = try await NotificationServer.start(on: bus)
             let daemon = try await DaemonProcess.start(BuiltPrograms.notifyd, on: bus)
@@ -84,21 +84,9 @@ struct AttackTests {
     }
 }
 
-func number(_ name: String) -> Int? {
-    getenv(name).flatMap { Int(String(cString: $0)) }
-}
-
 extension DaemonProcess {
     /// The most memory the daemon ever had, in MiB.
     var peakMemory: Int {
-        guard let identifier, let file = fopen("/proc/\(identifier)/status", "re") else { return 0 }
-        defer { fclose(file) }
-        var line = [CChar](repeating: 0, count: 256)
-        while fgets(&line, CInt(line.count), file) != nil {
-            let text = line.withUnsafeBufferPointer { String(cString: $0.baseAddress!) }
-            guard text.hasPrefix("VmHWM:") else { continue }
-            return (Int(text.filter(\.isNumber)) ?? 0) / 1024
-        }
-        return 0
+        Int(ProcessStatistics(identifier: identifier ?? 0).peakMemory)
     }
 }

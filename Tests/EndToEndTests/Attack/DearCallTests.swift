@@ -12,7 +12,7 @@ struct DearCallTests {
 
     /// Handled in one go, all pages took 17 seconds even with optimisation, and 950 MiB.
     private static let patience: Duration = .seconds(5)
-    private static let memoryLimit = number("NOTIFYD_ATTACK_MIB") ?? 96
+    private static let memoryLimit = environmentNumber("NOTIFYD_ATTACK_MIB") ?? 96
 
     struct Flood: Sendable, CustomTestStringConvertible {
         let member: String

@@ -15,17 +15,7 @@ final class RawConnection {
     init(_ address: String) throws {
         let path = String(address.dropFirst("unix:path=".count))
         descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue) | CInt(SOCK_CLOEXEC.rawValue), 0)
-        var name = sockaddr_un()
-        name.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &name.sun_path) {
-            $0.copyBytes(from: path.utf8CString.map { UInt8(bitPattern: $0) })
-        }
-        let result = withUnsafePointer(to: &name) { name in
-            name.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        guard result == 0 else {
+        guard withSocketAddress(of: path, { connect(descriptor, $0, $1) }) == 0 else {
             throw RehearsalError("The bus cannot be reached: \(String(cString: strerror(errno))).")
         }
         let user = String(getuid()).utf8.map { String($0, radix: 16) }.joined()

@@ -12,7 +12,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct BacklogTests {
     private let rig: FaultRig! = Fixture.current()
-    private static let count = getenv("NOTIFYD_BACKLOG").flatMap { Int(String(cString: $0)) } ?? 4_000
+    private static let count = environmentNumber("NOTIFYD_BACKLOG") ?? 4_000
 
     @Test(.faultRig(isStarted: false)) func whoCallsMeanwhileIsAnsweredAndEveryEventHasItsWindow() async throws {
         let ids = try rig.writeBacklog(of: Self.count)
@@ -191,17 +191,13 @@ extension FaultRig {
     }
 
     /// The most memory that the daemon has had, as the kernel says, in bytes.
-    func peakMemory() throws -> Int { try memory("VmHWM:") }
+    func peakMemory() throws -> Int { try memory("VmHWM") }
 
     /// The memory that the daemon has now, in bytes.
-    func residentMemory() throws -> Int { try memory("VmRSS:") }
+    func residentMemory() throws -> Int { try memory("VmRSS") }
 
-    /// - Parameter key: a line of proc_pid_status(5).
-    private func memory(_ key: String) throws -> Int {
-        let process = try #require(daemon.identifier)
-        let status = try String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
-        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix(key) })
-        return try #require(Int(line.split(separator: " ")[1].trimmingCharacters(in: .whitespaces))) * 1024
+    private func memory(_ line: String) throws -> Int {
+        try ProcessStatistics(identifier: daemon.identifier ?? 0).kibibytes(line) * 1024
     }
 
     /// Makes `peakMemory` count from now: `clear_refs` of proc_pid_clear_refs(5).

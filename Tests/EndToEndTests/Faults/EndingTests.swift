@@ -75,7 +75,7 @@ struct EndingTests {
 @Suite(.timeLimit(.minutes(60)))
 struct KillTests {
     @Test func whatWasAcknowledgedOutlivesEveryKill() async throws {
-        let kills = getenv("NOTIFYD_KILLS").flatMap { Int(String(cString: $0)) } ?? 10
+        let kills = environmentNumber("NOTIFYD_KILLS") ?? 10
         try await withFaultRig(Load.configuration) { rig in
             let load = Load(on: rig.bus)
             var starts: [Duration] = []

@@ -152,18 +152,15 @@ func withFaultRig(
         let rig = FaultRig(
             bus: bus, server: server, daemon: daemon, connection: connection, signals: signals,
             state: home + "/notifyd")
-        let result: Result<Void, any Error>
-        do {
+        try await finally {
+            connection.close()
+            server.stop()
+            await daemon.stop()
+            daemon.folder.remove()
+        } after: {
             if isStarted { try await daemon.start() }
-            result = .success(try await body(rig))
-        } catch {
-            result = .failure(error)
+            try await body(rig)
         }
-        connection.close()
-        server.stop()
-        await daemon.stop()
-        daemon.folder.remove()
-        try result.get()
     }
 }
 
@@ -180,9 +177,6 @@ extension Trait where Self == Fixture {
 
 /// Runs a shell command with a path in `$0`.
 func shell(_ script: String, _ path: String) async throws {
-    let process = try ChildProcess(
-        "sh", ["-c", script, path],
-        environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"])
-    let exit = await process.waitForExit(within: .seconds(10))
-    #expect(exit == .code(0), "\(script)")
+    let result = try await ChildProcess.run("sh", ["-c", script, path], environment: ["PATH": ChildProcess.path])
+    #expect(result.code == 0, "\(script)")
 }

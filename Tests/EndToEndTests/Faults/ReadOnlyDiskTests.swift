@@ -37,11 +37,10 @@ struct ReadOnlyDiskTests {
     /// Makes it writable for the daemon that runs.
     private func open(_ rig: FaultRig) async throws {
         let process = try #require(rig.daemon.identifier)
-        let mount = try ChildProcess(
+        let mount = try await ChildProcess.run(
             "nsenter", ["--mount=/proc/\(process)/ns/mnt", "mount", "-o", "remount,bind,rw", rig.state],
-            environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"], capturing: [2])
-        let exit = await mount.waitForExit(within: .seconds(10))
-        #expect(exit == .code(0), "\(mount.lines(of: 2).all)")
+            environment: ["PATH": ChildProcess.path])
+        #expect(mount.code == 0, "\(mount.errors)")
     }
 
     @Test(.faultRig(through: disk, isStarted: false)) func withoutAJournalTheDaemonSaysSoAndBeginsOneWhenItCan()

@@ -108,24 +108,14 @@ struct ManagerTests {
     private func fill(_ path: String) {
         let sender = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
         defer { close(sender) }
-        withAddress(of: path) { address, length in
+        withSocketAddress(of: path) { address, length in
             while sendto(sender, "X=1", 3, 0, address, length) >= 0 {}
-        }
-    }
-
-    private func withAddress<Result>(of path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result
-    {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
         }
     }
 
     private func listen(_ path: String) throws -> CInt {
         let descriptor = socket(AF_UNIX, CInt(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
-        try #require(withAddress(of: path) { bind(descriptor, $0, $1) } == 0)
+        try #require(withSocketAddress(of: path) { bind(descriptor, $0, $1) } == 0)
         return descriptor
     }
 

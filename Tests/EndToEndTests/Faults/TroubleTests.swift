@@ -150,7 +150,7 @@ private enum Tracing {
 
     static var isPossible: Bool {
         get async {
-            let environment = ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"]
+            let environment = ["PATH": ChildProcess.path]
             let trial = try? ChildProcess("strace", ["-qq", "-o", "/dev/null", "true"], environment: environment)
             return await trial?.waitForExit(within: .seconds(10)) == .code(0)
         }

@@ -2,13 +2,14 @@ import Foundation
 import Glibc
 import NotifyClient
 import NotifyRehearsal
+import NotifyTestSupport
 import Testing
 
 /// The power goes at any moment, and only what was synced is there afterwards.
 @Suite(.timeLimit(.minutes(60)))
 struct PowerCutTests {
     @Test func whatWasAcknowledgedOutlivesEveryPowerCut() async throws {
-        let cuts = getenv("NOTIFYD_CUTS").flatMap { Int(String(cString: $0)) } ?? 8
+        let cuts = environmentNumber("NOTIFYD_CUTS") ?? 8
         let disk = try await FaultyDisk()
         let environment = disk.environment(keepsWhatIsSynced: true)
         try await withFaultRig(Load.configuration, state: disk.home, environment: environment) { rig in
@@ -49,12 +50,10 @@ final class FaultyDisk: Sendable {
         try folder.folder("kept/synced")
         try folder.folder("kept/disk")
         let source = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "disk.c").path
-        let compiler = try ChildProcess(
-            "cc", ["-shared", "-fPIC", "-O1", "-o", library, source],
-            environment: ["PATH": ChildProcess.currentEnvironment["PATH"] ?? "/usr/bin:/bin"], capturing: [2])
-        guard await compiler.waitForExit(within: .seconds(60)) == .code(0) else {
-            throw RehearsalError("disk.c cannot be compiled: \(compiler.lines(of: 2).all)")
-        }
+        let compiler = try await ChildProcess.run(
+            "cc", ["-shared", "-fPIC", "-O1", "-o", library, source], environment: ["PATH": ChildProcess.path],
+            within: .seconds(60))
+        guard compiler.code == 0 else { throw RehearsalError("disk.c cannot be compiled: \(compiler.errors)") }
     }
 
     private var library: String { folder.path + "/disk.so" }

@@ -197,8 +197,7 @@ struct LinkStage {
                 let device = try await LinkedDevice(name, programs)
                 devices.append(device)
                 try device.link(to: "unix:\(broker.socket)", key: key)
-                let client = try await NotifyClient(address: device.bus.address)
-                let witness = try await Witness(client, device.server, place: " on the \(name)")
+                let witness = try await Witness(device.client, device.server, place: " on the \(name)")
                 actors.append(Actor(device: device, witness: witness))
             }
             try await devices.startBridges()
@@ -210,7 +209,6 @@ struct LinkStage {
     }
 
     func end() async {
-        for actor in actors { await actor.client.close() }
         await actors.map(\.device).end()
     }
 }
