@@ -234,7 +234,7 @@ let package = Package(
             path: "Sources/Programs/notifyd-desktop", swiftSettings: strict, linkerSettings: [compact]),
         // Private buses, and stand-ins on them: for tests, measurements and "notifyctl demo".
         .target(
-            name: "NotifyRehearsal", dependencies: ["NotifyClient"],
+            name: "NotifyRehearsal", dependencies: ["NotifyClient", "UserFiles"],
             path: "Sources/Testing/NotifyRehearsal", swiftSettings: strict),
         .executableTarget(
             name: "notifyctl",

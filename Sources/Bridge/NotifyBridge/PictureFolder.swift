@@ -1,5 +1,6 @@
 import Glibc
 import NotifyClient
+import UserFiles
 
 /// The pictures of the last banners, in the user's run-time folder, which only the user can read.
 package final class PictureFolder: Sendable {
@@ -29,21 +30,11 @@ package final class PictureFolder: Sendable {
             throw Failure(description: "the folder \(path) cannot be used: \(String(cString: strerror(errno)))")
         }
         // What the run before has left, and nothing that others have put there.
-        var old: [String] = []
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-        guard descriptor >= 0 else {
+        guard let names = Folder.names(in: path, followsLink: false) else {
             throw Failure(description: "\(path) is not a folder: \(String(cString: strerror(errno)))")
         }
-        if let folder = fdopendir(descriptor) {
-            while let entry = readdir(folder) {
-                let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-                }
-                if let dot = name.firstIndex(of: "."), UInt64(name[..<dot]) != nil { old.append(path + "/" + name) }
-            }
-            closedir(folder)
-        }
-        files = Locked(old)
+        let old = names.filter { name in name.firstIndex(of: ".").map { UInt64(name[..<$0]) != nil } ?? false }
+        files = Locked(old.map { [path] in path + "/" + $0 })
         limit()
     }
 

@@ -83,6 +83,15 @@ package final class ConfigurationSource {
 package enum ConfigurationText {
     private static let maximumBytes = 1 << 20
 
+    /// The mistake that there is nothing at a path because of a symbolic link that leads nowhere.
+    package static func brokenLink(above path: String) -> ConfigurationError? {
+        FileKind.brokenLink(above: path).map { link in
+            ConfigurationError(
+                file: link.path, line: 0, column: 0,
+                reason: "it cannot be read: it is \(link); make what it leads to, or remove the link")
+        }
+    }
+
     /// The text of a file, or `nil` if there is none.
     ///
     /// - Throws: if it cannot be read, is too large or is not UTF-8.

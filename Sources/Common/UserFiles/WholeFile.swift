@@ -171,13 +171,17 @@ package enum FileKind {
             let part = String(path[..<end])
             if stat(part, &status) == 0 { continue }
             guard errno == ENOENT, lstat(part, &status) == 0 else { return nil }
-            var target = [CChar](repeating: 0, count: Int(PATH_MAX))
-            let count = target.withUnsafeMutableBufferPointer { readlink(part, $0.baseAddress!, $0.count) }
-            guard count >= 0 else { return nil }
-            let bytes = target[..<count].map { UInt8(bitPattern: $0) }
-            return BrokenLink(path: part, target: String(decoding: bytes, as: UTF8.self))
+            return target(ofLink: part).map { BrokenLink(path: part, target: $0) }
         }
         return nil
+    }
+
+    /// Where a symbolic link leads to, as it has it; `nil` if it cannot be read.
+    package static func target(ofLink path: String) -> String? {
+        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(path, &bytes, bytes.count)
+        guard count > 0 else { return nil }
+        return String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
     /// Reads a regular file from its beginning. `/dev/null` counts as an empty file, because a link to it masks a
@@ -227,6 +231,34 @@ package enum FileKind {
     /// The device 1:3; see null(4).
     private static func isNull(_ status: stat) -> Bool {
         status.st_mode & S_IFMT == S_IFCHR && status.st_rdev == 1 << 8 | 3
+    }
+}
+
+/// What is in a folder.
+package enum Folder {
+    /// The names in a folder, `.` and `..` among them, in no particular order.
+    ///
+    /// - Parameters:
+    ///   - path: of the folder.
+    ///   - maximum: names that are read; further ones are left out.
+    ///   - followsLink: whether the path may be a symbolic link.
+    /// - Returns: `nil` if it cannot be read; `errno` says why.
+    package static func names(in path: String, upTo maximum: Int = .max, followsLink: Bool = true) -> [String]? {
+        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW))
+        guard descriptor >= 0 else { return nil }
+        guard let folder = fdopendir(descriptor) else {
+            close(descriptor)
+            return nil
+        }
+        defer { closedir(folder) }
+        var names: [String] = []
+        while names.count < maximum, let entry = readdir(folder) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) {
+                    String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
+                })
+        }
+        return names
     }
 }
 

@@ -188,22 +188,15 @@ package struct LockerProgram {
 
     /// Those that lock this user's screen now.
     static var running: [LockerProgram] {
-        guard let folder = opendir("/proc") else { return [] }
-        defer { closedir(folder) }
-        var found: [LockerProgram] = []
-        while let entry = readdir(folder) {
-            let number = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-            }
+        (Folder.names(in: "/proc") ?? []).compactMap { number in
             guard let process = Int32(number), let name = read("/proc/\(number)/comm", upTo: 64).flatMap(name),
                 let status = read("/proc/\(number)/status", upTo: 64 << 10), isRunning(status, for: getuid()),
                 isHere(
                     read("/proc/\(number)/environ", upTo: 256 << 10),
                     runtimeFolder: BaseDirectories.environment("XDG_RUNTIME_DIR"))
-            else { continue }
-            found.append(LockerProgram(name: name, process: process))
+            else { return nil }
+            return LockerProgram(name: name, process: process)
         }
-        return found
     }
 
     // MARK: What is said of a process

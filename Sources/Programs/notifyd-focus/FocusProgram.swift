@@ -89,11 +89,7 @@ struct RulesFile {
             guard !isNamed else {
                 throw ConfigurationError(file: path, line: 0, column: 0, reason: "there is no such file")
             }
-            if let link = FileKind.brokenLink(above: path) {
-                throw ConfigurationError(
-                    file: link.path, line: 0, column: 0,
-                    reason: "it cannot be read: it is \(link); make what it leads to, or remove the link")
-            }
+            if let error = ConfigurationText.brokenLink(above: path) { throw error }
             return WindowRules()
         }
         return try WindowRules.parse(text, file: path)

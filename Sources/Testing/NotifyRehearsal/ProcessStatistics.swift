@@ -1,5 +1,6 @@
 package import Glibc
 import NotifyClient
+import UserFiles
 
 /// What a process has used so far: proc(5).
 package struct ProcessStatistics: Sendable {
@@ -19,7 +20,8 @@ package struct ProcessStatistics: Sendable {
 
     /// How often its threads have waited for something: each wake-up follows a wait.
     package var waits: Int {
-        entries(of: "/proc/\(identifier)/task").reduce(0) { sum, thread in
+        let threads = (Folder.names(in: "/proc/\(identifier)/task") ?? []).filter { !$0.hasPrefix(".") }
+        return threads.reduce(0) { sum, thread in
             sum + (number("voluntary_ctxt_switches", in: "/proc/\(identifier)/task/\(thread)/status") ?? 0)
         }
     }
@@ -58,19 +60,6 @@ private func number(_ name: String, in path: String) -> Int? {
         return Int(text.dropFirst(name.count + 1).drop { !$0.isNumber }.prefix { $0.isNumber })
     }
     return nil
-}
-
-private func entries(of path: String) -> [String] {
-    guard let folder = opendir(path) else { return [] }
-    defer { closedir(folder) }
-    var names: [String] = []
-    while let entry = readdir(folder) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
 }
 
 /// Figures that a program which measures prints, for `Benchmarks/report` to read.

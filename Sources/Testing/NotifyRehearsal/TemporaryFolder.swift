@@ -1,5 +1,6 @@
 import Glibc
 package import NotifyClient
+import UserFiles
 
 /// A private folder that is removed with this object. It is in memory if possible, because a busy disk would distort
 /// measured times.
@@ -56,15 +57,8 @@ package func removeTree(_ path: String) -> (path: String, error: CInt)? {
     if unlink(path) == 0 { return nil }
     var failure: (path: String, error: CInt)?
     let error = errno
-    if let folder = opendir(path) {
-        while let entry = readdir(folder) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name == "." || name == ".." { continue }
-            failure = removeTree(path + "/" + name) ?? failure
-        }
-        closedir(folder)
+    if let names = Folder.names(in: path, followsLink: false) {
+        for name in names where name != "." && name != ".." { failure = removeTree(path + "/" + name) ?? failure }
     } else {
         failure = (path, errno == ENOTDIR ? error : errno)
     }

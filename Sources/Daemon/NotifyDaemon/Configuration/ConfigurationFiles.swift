@@ -15,7 +15,7 @@ enum ConfigurationFiles {
         if let file {
             var reader = ConfigurationReader()
             guard let text = try ConfigurationText.read(file) else {
-                throw brokenLink(above: file)
+                throw ConfigurationText.brokenLink(above: file)
                     ?? ConfigurationError(file: file, line: 0, column: 0, reason: "there is no such file")
             }
             reader.add(file: file, text: text)
@@ -37,9 +37,9 @@ enum ConfigurationFiles {
         // Without a word, the events would come under other routes, and under no policy.
         var broken: Set<ByteString> = []
         for path in own + found.upperDropIns {
-            guard let error = brokenLink(above: path), broken.insert(error.mistakes[0].file.bytes).inserted else {
-                continue
-            }
+            guard let error = ConfigurationText.brokenLink(above: path),
+                broken.insert(error.mistakes[0].file.bytes).inserted
+            else { continue }
             reader.mistakes.note(error.mistakes[0])
         }
         reader.leaveOut(found.leftOut)
@@ -99,9 +99,10 @@ enum ConfigurationFiles {
     static func find(_ directories: BaseDirectories = BaseDirectories(), administrator: String = "/etc/xdg/notifyd")
         -> Found
     {
-        let upper = [administrator, directories.configuration].map {
+        let upper = [administrator, directories.configuration].map { directory in
+            let all = dropIns(in: "\(directory)/config.d", among: Folder.names(in: "\(directory)/config.d"))
             // One more than the limit, which the reader then refuses.
-            (directory: $0, dropIns: dropIns(in: "\($0)/config.d", upTo: ConfigurationReader.maximumFiles + 1).paths)
+            return (directory: directory, dropIns: Array(all.prefix(ConfigurationReader.maximumFiles + 1)))
         }
         var found = Found()
         found.upperDropIns = upper.map { "\($0.directory)/config.d" }
@@ -134,40 +135,18 @@ enum ConfigurationFiles {
     /// A directory with too many entries is left out as a whole: the order in which they are found is not that of their
     /// names.
     private static func packagedDropIns(in directory: String, _ found: inout Found) -> [String] {
-        let (paths, isInLimit) = dropIns(in: directory, lookingAt: maximumEntries)
-        if isInLimit { return paths }
+        // With `.` and `..`, and one more than the limit.
+        let names = Folder.names(in: directory, upTo: maximumEntries + 3)
+        if names?.count ?? 0 < maximumEntries + 3 { return dropIns(in: directory, among: names) }
         let reason = "this directory has more than \(maximumEntries) entries, so none of its files is read"
         found.leftOut.append(ConfigurationError.Mistake(file: directory, line: 0, column: 0, reason: reason))
         return []
     }
 
-    /// Drop-ins in the order of their names, as with systemd, and whether there are not more entries than are looked
-    /// at.
-    private static func dropIns(
-        in directory: String, upTo maximum: Int = .max, lookingAt maximumEntries: Int = .max
-    ) -> (paths: [String], isInLimit: Bool) {
-        guard let handle = opendir(directory) else { return ([], true) }
-        defer { closedir(handle) }
-        var paths: [String] = []
-        var entries = 0
-        while let entry = readdir(handle) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-            }
-            if name != ".", name != ".." { entries += 1 }
-            if entries > maximumEntries { return ([], false) }
-            if name.hasSuffix(".toml"), !name.hasPrefix(".") { paths.append("\(directory)/\(name)") }
-            if paths.count == maximum { break }
-        }
-        return (paths.sorted { $0.bytes < $1.bytes }, true)
-    }
-
-    private static func brokenLink(above path: String) -> ConfigurationError? {
-        FileKind.brokenLink(above: path).map { link in
-            ConfigurationError(
-                file: link.path, line: 0, column: 0,
-                reason: "it cannot be read: it is \(link); make what it leads to, or remove the link")
-        }
+    /// Drop-ins in the order of their names, as with systemd.
+    private static func dropIns(in directory: String, among names: [String]?) -> [String] {
+        (names ?? []).filter { $0.hasSuffix(".toml") && !$0.hasPrefix(".") }.map { "\(directory)/\($0)" }
+            .sorted { $0.bytes < $1.bytes }
     }
 
     /// The text of a drop-in, or `nil` if there is none.

@@ -342,13 +342,7 @@ enum FileFacts {
         (try? FileKind.read(path, atMost: 256 << 10)).map { String(decoding: $0, as: UTF8.self) }
     }
 
-    static func link(at path: String) -> String? {
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        let length = buffer.withUnsafeMutableBytes {
-            readlink(path, $0.baseAddress!.assumingMemoryBound(to: CChar.self), $0.count)
-        }
-        return length > 0 ? String(decoding: buffer[..<length], as: UTF8.self) : nil
-    }
+    static func link(at path: String) -> String? { FileKind.target(ofLink: path) }
 
     /// The permissions of a file or folder, or `nil` if it cannot be read.
     static func mode(of path: String) -> mode_t? {
@@ -369,16 +363,5 @@ enum FileFacts {
         return statvfs(path, &space) == 0 ? UInt64(space.f_bavail) * UInt64(space.f_frsize) : nil
     }
 
-    static func names(in folder: String) -> [String] {
-        guard let handle = opendir(folder) else { return [] }
-        defer { closedir(handle) }
-        var names: [String] = []
-        while let entry = readdir(handle) {
-            names.append(
-                withUnsafeBytes(of: &entry.pointee.d_name) {
-                    String(cString: $0.bindMemory(to: CChar.self).baseAddress!)
-                })
-        }
-        return names.sorted()
-    }
+    static func names(in folder: String) -> [String] { (Folder.names(in: folder) ?? []).sorted() }
 }

@@ -1,4 +1,3 @@
-import Glibc
 import NotifyText
 import Systemd
 import UserFiles
@@ -91,10 +90,9 @@ final class CompositorOwners {
     /// The name of the file that a process runs. KWin has a capability, which hides it: then the name that the process
     /// gives itself.
     private static func program(of process: UInt32) -> String? {
-        var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/\(process)/exe", &bytes, bytes.count)
-        guard count > 0 else { return Int32(exactly: process).flatMap(ProcessIdentity.command) }
-        let path = String(decoding: bytes[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let path = FileKind.target(ofLink: "/proc/\(process)/exe") else {
+            return Int32(exactly: process).flatMap(ProcessIdentity.command)
+        }
         return path.split(separator: "/").last.map(String.init)
     }
 }
