@@ -116,10 +116,10 @@ let package = Package(
         .target(
             name: "Systemd",
             dependencies: [
-                "CSystemd", "NotifyText", .product(name: "DequeModule", package: "swift-collections"),
+                "CSystemd", "NotifyText", "UserFiles", .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Daemon/Systemd", swiftSettings: strict),
+            path: "Sources/Daemon/Systemd", swiftSettings: strict + [failpoints]),
         .target(
             name: "NotifyDaemon",
             dependencies: [

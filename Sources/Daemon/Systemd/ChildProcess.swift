@@ -1,5 +1,6 @@
 internal import CSystemd
 import Glibc
+import UserFiles
 
 /// A child process whose exit the loop reports; posix_spawn(3) and sd_event_add_child(3).
 ///
@@ -24,33 +25,12 @@ public final class ChildProcess {
         _ vector: [String], environment added: [(name: String, value: String)] = [], output: CInt? = nil,
         on loop: EventLoop, ended: @escaping (ChildEnd) -> Void
     ) throws(SystemdError) -> ChildProcess {
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var none = sigset_t()
-        sigemptyset(&none)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        // Signals that notifyd ignores get their default action back, as programs expect.
-        var defaults = sigset_t()
-        sigemptyset(&defaults)
-        for number in EventLoop.failureSignals { sigaddset(&defaults, number) }
-        posix_spawnattr_setsigdefault(&attributes, &defaults)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
-
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        if let output { posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO) }
-
-        var arguments: [UnsafeMutablePointer<CChar>?] = vector.map { strdup($0) } + [nil]
-        var environment: [UnsafeMutablePointer<CChar>?] = Self.environment(with: added).map { strdup($0) } + [nil]
-        defer {
-            for pointer in arguments { free(pointer) }
-            for pointer in environment { free(pointer) }
-        }
-        var pid: pid_t = 0
-        let result = posix_spawnp(&pid, vector[0], &actions, &attributes, &arguments, &environment)
-        guard result == 0 else { throw SystemdError(code: result, call: "posix_spawnp") }
+        // The service manager's variables for a service are not meant for its children.
+        let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
+        let inherited = ProcessEnvironment.variables.filter { !ours.contains($0.key) }
+        let environment = inherited.merging(added.map { ($0.name, $0.value) }) { $1 }
+        let pid = spawn(vector, environment: environment, descriptors: output.map { [STDOUT_FILENO: $0] } ?? [:])
+        guard pid > 0 else { throw SystemdError(code: -pid, call: "posix_spawnp") }
 
         let child = ChildProcess(ended)
         try check(
@@ -58,19 +38,6 @@ public final class ChildProcess {
                 loop.raw, &child.source, pid, WEXITED, onChild, Unmanaged.passUnretained(child).toOpaque()),
             "sd_event_add_child")
         return child
-    }
-
-    private static func environment(with added: [(name: String, value: String)]) -> [String] {
-        var lines: [String] = []
-        var entry = environ
-        while let line = entry.pointee {
-            lines.append(String(cString: line))
-            entry += 1
-        }
-        // The service manager's variables for a service are not meant for its children.
-        let ours = ["NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC"]
-        lines.removeAll { line in (ours + added.map(\.name)).contains { line.hasPrefix("\($0)=") } }
-        return lines + added.map { "\($0.name)=\($0.value)" }
     }
 
     fileprivate func end(_ information: siginfo_t) {

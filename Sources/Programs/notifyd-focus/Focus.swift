@@ -5,6 +5,7 @@ import Routing
 import ScreenHolding
 import Systemd
 import TOMLTables
+import UserFiles
 import Watching
 
 /// Brings together what it works with: the windows of the desktop, the rules, and the screens that are held.
@@ -38,7 +39,7 @@ final class Focus {
         }
         WaylandLog.log = { [logger] line in logger.warning("libwayland complains", metadata: ["text": "\(line)"]) }
         let follower = try WindowFollower(
-            loop: loop, bus: bus, environment: Self.environment, onWindows: { [unowned self] in hold() },
+            loop: loop, bus: bus, environment: ProcessEnvironment.variables, onWindows: { [unowned self] in hold() },
             onStatus: { [unowned self] in tellStatus() })
         self.follower = follower
         for number in [SIGTERM, SIGINT] {
@@ -51,17 +52,6 @@ final class Focus {
         }
         signals.append(try loop.signal(SIGHUP) { [unowned self] in _ = reload() })
         try follower.start()
-    }
-
-    private static var environment: [String: String] {
-        var variables: [String: String] = [:]
-        var entry = environ
-        while let line = entry.pointee {
-            let parts = String(cString: line).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
-            entry += 1
-        }
-        return variables
     }
 
     // MARK: Windows

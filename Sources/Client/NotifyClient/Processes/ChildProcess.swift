@@ -1,4 +1,5 @@
 @preconcurrency package import Glibc
+import UserFiles
 
 /// A program that notifyctl, a test or a measurement has started. The daemon has its own `ChildProcess` in `Systemd`:
 /// it watches children with its event loop, and this one with threads.
@@ -48,8 +49,9 @@ package final class ChildProcess: Sendable {
         }
         var streams = handed
         if let input { streams[STDIN_FILENO] = input }
-        let child = try spawn(program, arguments, environment, streams, inOwnGroup: inOwnGroup)
-
+        let child = spawn(
+            [program] + arguments, environment: environment, descriptors: streams, inOwnGroup: inOwnGroup)
+        guard child > 0 else { throw ProcessError("\(program) cannot be started", number: -child) }
         let guardian = inOwnGroup ? nil : try ParentDeathGuard(of: child, removing: folder)
 
         identifier = child
@@ -100,18 +102,7 @@ package final class ChildProcess: Sendable {
     }
 
     /// The environment of this process.
-    package static var currentEnvironment: [String: String] {
-        var result: [String: String] = [:]
-        var next = environ
-        while let entry = next.pointee {
-            let text = String(cString: entry)
-            if let sign = text.firstIndex(of: "=") {
-                result[String(text[..<sign])] = String(text[text.index(after: sign)...])
-            }
-            next += 1
-        }
-        return result
-    }
+    package static var currentEnvironment: [String: String] { ProcessEnvironment.variables }
 }
 
 /// What is known about a child. A signal and the reaping exclude each other, so no signal ever goes to another
@@ -164,8 +155,10 @@ private struct ParentDeathGuard: Sendable {
         let ends = try socketPair()
         defer { close(ends.1) }
         end = ends.0
-        shell = try spawn(
-            "/bin/sh", ["-c", script, "sh", String(child), folder ?? ""], ["PATH": "/usr/bin:/bin"], [0: ends.1])
+        shell = spawn(
+            ["/bin/sh", "-c", script, "sh", String(child), folder ?? ""], environment: ["PATH": "/usr/bin:/bin"],
+            descriptors: [0: ends.1])
+        guard shell > 0 else { throw ProcessError("/bin/sh cannot be started", number: -shell) }
     }
 
     func release() {
@@ -185,48 +178,6 @@ private func socketPair() throws(ProcessError) -> (CInt, CInt) {
         throw ProcessError("No socket can be created: \(String(cString: strerror(errno))).")
     }
     return (ends[0], ends[1])
-}
-
-private func spawn(
-    _ program: String, _ arguments: [String], _ environment: [String: String], _ descriptors: [CInt: CInt],
-    inOwnGroup: Bool = false
-) throws(ProcessError) -> pid_t {
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for (target, source) in descriptors { posix_spawn_file_actions_adddup2(&actions, source, target) }
-
-    // Signals that this process ignores or blocks must not be ignored or blocked in the child.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
-    defer { posix_spawnattr_destroy(&attributes) }
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    posix_spawnattr_setsigmask(&attributes, &signals)
-    for number in [SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ] { sigaddset(&signals, number) }
-    posix_spawnattr_setsigdefault(&attributes, &signals)
-    let group = inOwnGroup ? POSIX_SPAWN_SETPGROUP : 0
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group))
-
-    var child: pid_t = 0
-    let result = withCStrings([program] + arguments) { arguments in
-        withCStrings(environment.map { $0 + "=" + $1 }) { environment in
-            posix_spawnp(&child, program, &actions, &attributes, arguments, environment)
-        }
-    }
-    guard result == 0 else {
-        throw ProcessError("\(program) cannot be started", number: result)
-    }
-    return child
-}
-
-private func withCStrings<Result>(
-    _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
-) -> Result {
-    var pointers: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) }
-    pointers.append(nil)
-    defer { for pointer in pointers { free(pointer) } }
-    return body(pointers)
 }
 
 /// What a child writes. A thread of its own reads it to the end, because a full socket would block the child.
