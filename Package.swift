@@ -127,7 +127,7 @@ let package = Package(
                 .product(name: "DequeModule", package: "swift-collections"),
                 .product(name: "Logging", package: "swift-log"), .product(name: "Mustache", package: "swift-mustache"),
             ],
-            path: "Sources/Daemon/NotifyDaemon", swiftSettings: strict + [failpoints]),
+            path: "Sources/Daemon/NotifyDaemon", swiftSettings: strict),
         .executableTarget(
             name: "notifyd",
             dependencies: [
@@ -169,7 +169,7 @@ let package = Package(
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"), .product(name: "Logging", package: "swift-log"),
             ],
-            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict + [failpoints]),
+            path: "Sources/Bridge/NotifyBridge", swiftSettings: strict),
         // The link between devices: its configuration, its messages, sealed and signed, and what is decided about them.
         // No C, no clock, no files, no Foundation.
         .target(

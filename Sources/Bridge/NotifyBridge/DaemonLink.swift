@@ -1,5 +1,6 @@
 public import NotifyClient
 import Synchronization
+import Systemd
 
 /// What a ``DaemonLink`` reports about notifyd.
 public enum DaemonNotice: Sendable {
@@ -129,11 +130,11 @@ public final class DaemonLink: Sendable {
     ///   - call: what to do.
     ///   - completion: runs on the thread of the notices.
     public func submit(_ call: DaemonCall, _ completion: @escaping @Sendable (DaemonAnswer) -> Void = { _ in }) {
-        BridgeFailpoint.beforeCall.hit()
+        Failpoint.beforeCall.hit()
         let member = call.member
         do throws(NotifyError) {
             connection.call(try call.message(), timeout: call.timeout) { answer in
-                BridgeFailpoint.afterAnswer.hit()
+                Failpoint.afterAnswer.hit()
                 completion(self.noted(DaemonAnswer(answer, to: member), to: member))
             }
         } catch {
@@ -144,8 +145,8 @@ public final class DaemonLink: Sendable {
     /// Sends a call and waits for its answer, at most 25 seconds unless the call says something else. A cancelled task
     /// gets ``DaemonAnswer/refusedForNow(_:)``; the call may have taken effect then.
     public func perform(_ call: DaemonCall) async -> DaemonAnswer {
-        BridgeFailpoint.beforeCall.hit()
-        defer { BridgeFailpoint.afterAnswer.hit() }
+        Failpoint.beforeCall.hit()
+        defer { Failpoint.afterAnswer.hit() }
         do throws(NotifyError) {
             let reply = try await connection.call(try call.message(), timeout: call.timeout)
             return noted(DaemonAnswer(.success(reply), to: call.member), to: call.member)

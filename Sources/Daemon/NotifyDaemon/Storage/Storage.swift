@@ -1,6 +1,7 @@
 import Journal
 import Logging
 import Routing
+import Systemd
 
 /// Collects the records of a turn and commits them once. If that fails, no event of the turn is acknowledged. Events
 /// accepted before are still decided and shown; while the journal cannot be written, their outcomes are kept in
