@@ -15,7 +15,6 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     private let stateFolder: String?
     private let logger: Logger
     private let loop: WorkLoop
-    private let manager: ServiceNotifier
     private let status = BridgeStatus()
     private let supervisor: Supervisor<Program>
 
@@ -33,7 +32,6 @@ final class BridgeProgram<Program: Bridge>: Sendable {
             logger.error("The bridge cannot start", metadata: ["error": "\(error)"])
             StandardStreams.end(ExitStatus.systemFailure)
         }
-        manager = ServiceNotifier(loop)
         supervisor = Supervisor(loop)
     }
 
@@ -47,7 +45,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         let signals = [SIGTERM, SIGINT, SIGHUP]
         EventLoop.blockSignals(signals)
         let settings = loadSettings()
-        loop.task {
+        loop.task { [loop] in
+            ServiceManager.attach { pause, work in loop.perform(after: pause, work) }
             let code = await self.life(with: settings)
             StandardStreams.end(code)
         }
@@ -73,7 +72,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     // MARK: Signals
 
     private func stop() {
-        manager.stopping()
+        loop.perform { ServiceManager.stopping() }
         supervisor.stop()
         loop.perform(after: Self.stopTimeout) { [logger] in
             logger.warning("The bridge does not end in time; it is left as it is")
@@ -82,8 +81,8 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     }
 
     private func reload() {
-        manager.reloading()
         loop.task { [self] in
+            ServiceManager.reloading()
             do throws(ConfigurationError) {
                 let settings = try file.readWithSecrets(isRunning: true)
                 status.setConfiguration(nil, of: Program.name)
@@ -96,7 +95,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
                         "The configuration is bad; the previous one stays in force", metadata: ["error": "\(line)"])
                 }
             }
-            manager.ready(status.line)
+            ServiceManager.ready(status: status.line)
         }
     }
 
@@ -124,7 +123,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         }
         status.attach(
             loop, send: { [connection = daemon.connection] in connection.send($0) },
-            onState: { [manager] in manager.status($0) })
+            onState: { [loop] line in loop.perform { ServiceManager.status(line) } })
         let name = "org.notifyd.Bridge.\(Program.name)"
         let object = BridgeObject(daemon.connection, status)
         object.export()
@@ -161,7 +160,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
         let care = loop.task { await self.takeCare(of: services) }
         let code = await work(settings, services)
         care.cancel()
-        manager.stopping()
+        ServiceManager.stopping()
         await object.finishCalls()
         await store.close()
         await daemon.flush()
@@ -182,13 +181,12 @@ final class BridgeProgram<Program: Bridge>: Sendable {
     /// Runs one bridge after the other: a new one after each change of the settings.
     private func work(_ first: Program.Settings, _ services: BridgeServices) async -> Int32 {
         var settings = first
-        // Much of the code that the start needs is not needed again.
-        loop.perform(after: .seconds(5)) { Memory.releaseCode() }
+        loop.perform(after: Memory.startTime) { Memory.releaseAll() }
         do {
             while true {
                 status.clearProblems()
                 let bridge = try await Program(settings, services)
-                manager.ready(status.line)
+                ServiceManager.ready(status: status.line)
                 switch try await supervisor.run(bridge) {
                 case .ended(let code): return code
                 case .changed(let new): settings = new
@@ -227,7 +225,7 @@ final class BridgeProgram<Program: Bridge>: Sendable {
                     services.connection.perform { continuation.resume() }
                 }
                 await supervisor.check()
-                manager.pingWatchdog()
+                ServiceManager.pingWatchdog()
             }
             await loop.sleep(for: period)
         }
@@ -299,63 +297,6 @@ private final class Supervisor<Program: Bridge>: Sendable {
     }
 
     func check() async { await state.withLock { $0.bridge }?.check() }
-}
-
-/// Notifies the service manager, if there is one; sd_notify(3). It never blocks: while the manager does not read, the
-/// newest statement of each kind waits.
-final class ServiceNotifier: Sendable {
-    private struct State: @unchecked Sendable {
-        // Proof: only `locked` holds it, and only `withLock` uses it.
-        var queue = StatementQueue()
-        var isRetrying = false
-        let socket: NotifySocket?
-    }
-
-    private let locked: Locked<State>
-
-    private let loop: WorkLoop
-
-    /// - Parameters:
-    ///   - loop: where statements wait.
-    ///   - name: `$NOTIFY_SOCKET`.
-    init(_ loop: WorkLoop, _ name: String? = getenv("NOTIFY_SOCKET").map { String(cString: $0) }) {
-        self.loop = loop
-        locked = Locked(State(socket: name.flatMap { NotifySocket($0) }))
-    }
-
-    /// The start or a reload is done.
-    func ready(_ status: String) { send(.ready, "READY=1\n\(ServiceManager.assignment(ofStatus: status))") }
-
-    func reloading() { send(.reloading, "RELOADING=1\nMONOTONIC_USEC=\(Clock.monotonic())") }
-
-    func stopping() { send(.stopping, "STOPPING=1") }
-
-    func status(_ text: String) { send(.status, ServiceManager.assignment(ofStatus: text)) }
-
-    func pingWatchdog() { send(.watchdog, "WATCHDOG=1") }
-
-    private func send(_ kind: StatementQueue.Kind, _ text: String) {
-        locked.withLock { state in
-            guard state.socket != nil else { return }
-            state.queue.put(kind, text)
-        }
-        flush()
-    }
-
-    private func flush() {
-        let mustRetry = locked.withLock { state in
-            let socket = state.socket
-            state.queue.flush { socket?.send($0) != .full }
-            guard !state.queue.isEmpty, !state.isRetrying else { return false }
-            state.isRetrying = true
-            return true
-        }
-        guard mustRetry else { return }
-        loop.perform(after: .milliseconds(200)) { [self] in
-            locked.withLock { $0.isRetrying = false }
-            flush()
-        }
-    }
 }
 
 /// Returns memory to the system after a flood of messages: the C library would keep what they took for as long as the

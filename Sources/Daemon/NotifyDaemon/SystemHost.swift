@@ -150,10 +150,7 @@ final class SystemHost: Host {
     func device(of seed: String) -> String { Machine.mix(seed) }
     func lookUpProgram(of claimant: String) -> ProgramDirectory.Lookup { programs.lookUp(claimant) }
     func owner(of caller: String) -> String { programs.owner(of: caller) }
-    func releaseMemory() {
-        Memory.release()
-        Memory.releaseCode()
-    }
+    func releaseMemory() { Memory.releaseAll() }
     func checkIntegrity(of file: String, _ ended: @escaping (IntegrityCheck) -> Void) {
         integrityChecker.check(file, ended)
     }

@@ -1,5 +1,6 @@
 internal import CSystemd
 import Glibc
+import NotifyText
 
 /// The process's memory.
 public enum Memory {
@@ -16,10 +17,21 @@ public enum Memory {
     /// Returns free memory to the system, which the C library would keep; malloc_trim(3).
     public static func release() { malloc_trim(0) }
 
-    /// Takes the pages of code out of the process: MADV_DONTNEED of madvise(2). What runs on is mapped again from the
-    /// page cache as it is called, and what only the start needs stays away.
-    public static func releaseCode() {
+    /// Returns free memory, and takes the pages of code out of the process: MADV_DONTNEED of madvise(2). What runs on
+    /// is mapped again from the page cache as it is called, and what only the start needs stays away.
+    public static func releaseAll() {
+        release()
         for (start, count) in codeMappings() { madvise(start, count, MADV_DONTNEED) }
+    }
+
+    /// How long after its start a program has done what it does only then.
+    package static let startTime: Duration = .seconds(5)
+
+    /// Releases all once the start is over. The source must be kept until then.
+    package static func releaseAllAfterStart(on loop: EventLoop) throws(SystemdError) -> EventSource {
+        let timer = try loop.timer(.monotonic) { releaseAll() }
+        timer.arm(at: Clock.monotonic() + startTime.microseconds)
+        return timer
     }
 
     /// Mappings of files that can be executed and not written: proc_pid_maps(5). What can be written holds what was

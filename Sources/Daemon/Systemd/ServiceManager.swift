@@ -14,11 +14,14 @@ public enum ServiceManager {
     /// Microseconds that the last statements may take.
     private static let patience: Int64 = 200_000
 
-    /// Only the thread that runs the daemon uses these.
+    /// Only the thread that runs the loop of the program uses these.
     nonisolated(unsafe) private static var socket = getenv("NOTIFY_SOCKET").flatMap {
         NotifySocket(String(cString: $0))
     }
     nonisolated(unsafe) private static var queue = StatementQueue()
+    /// Calls `flushAgain` after a pause.
+    nonisolated(unsafe) private static var flushLater: () -> Void = {}
+    nonisolated(unsafe) private static var isFlushedLater = false
     nonisolated(unsafe) private static var retry: EventSource?
     nonisolated(unsafe) private static var watchdog: EventSource?
 
@@ -38,11 +41,21 @@ public enum ServiceManager {
     /// Pings the watchdog from the loop, if the unit has `WatchdogSec=`, and sends queued statements;
     /// sd_watchdog_enabled(3).
     public static func attach(to loop: EventLoop) throws(SystemdError) {
-        retry = try loop.timer(.monotonic, .orders) { flush() }
+        retry = try loop.timer(.monotonic, .orders) { flushAgain() }
+        flushLater = { retry?.arm(at: Clock.monotonic() + pause) }
         guard let timeout = try watchdogTimeout() else { return }
         let interval = timeout / 2
         watchdog = try loop.timer(.monotonic, .orders) { ping(every: interval) }
         watchdog?.arm(at: Clock.monotonic())
+    }
+
+    /// Sends queued statements from the loop of a bridge, on whose thread everything is called then.
+    ///
+    /// - Parameter perform: does something on that loop after a pause.
+    package static func attach(
+        _ perform: @escaping (_ pause: Duration, _ work: @escaping @Sendable () -> Void) -> Void
+    ) {
+        flushLater = { perform(.microseconds(pause)) { flushAgain() } }
     }
 
     /// Microseconds after which the manager ends a process that does not ping; `nil` if the unit has no `WatchdogSec=`.
@@ -69,8 +82,10 @@ public enum ServiceManager {
         "STATUS=" + text.asSingleLine.shortened(toBytes: statusBytes)
     }
 
+    package static func pingWatchdog() { notify(.watchdog, "WATCHDOG=1") }
+
     private static func ping(every interval: Int64) {
-        notify(.watchdog, "WATCHDOG=1")
+        pingWatchdog()
         watchdog?.arm(at: Clock.monotonic() + interval)
     }
 
@@ -83,6 +98,13 @@ public enum ServiceManager {
     private static func flush() {
         // The daemon works without a manager.
         queue.flush { socket?.send($0) != .full }
-        if !queue.isEmpty { retry?.arm(at: Clock.monotonic() + pause) }
+        guard !queue.isEmpty, !isFlushedLater else { return }
+        isFlushedLater = true
+        flushLater()
+    }
+
+    private static func flushAgain() {
+        isFlushedLater = false
+        flush()
     }
 }

@@ -80,6 +80,7 @@ enum NotifydBrowser {
             loop.exit(EX_UNAVAILABLE)
         }
         let host = try BrowserHost(loop: loop, bus: bus, rules: rules, input: STDIN_FILENO, output: STDOUT_FILENO)
-        return try withExtendedLifetime((end, host)) { () throws(SystemdError) -> CInt in try loop.run() }
+        let release = try Memory.releaseAllAfterStart(on: loop)
+        return try withExtendedLifetime((end, host, release)) { () throws(SystemdError) -> CInt in try loop.run() }
     }
 }

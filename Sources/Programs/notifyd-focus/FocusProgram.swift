@@ -7,7 +7,7 @@ import UserFiles
 import Watching
 
 /// Keeps the program's objects until the process ends. Only the main thread writes it.
-nonisolated(unsafe) private var running: AnyObject?
+nonisolated(unsafe) private var running: (Focus, EventSource)?
 
 /// The process, from its start to its end.
 struct FocusProgram {
@@ -55,7 +55,7 @@ struct FocusProgram {
             try ServiceManager.attach(to: loop)
             try bus.attach(to: loop)
             try focus.start()
-            running = focus
+            running = (focus, try Memory.releaseAllAfterStart(on: loop))
             logger.info("Started", metadata: ["version": "\(projectVersion)", "configuration": "\(file.path)"])
             ServiceManager.ready(status: focus.line)
             let code = try loop.run()

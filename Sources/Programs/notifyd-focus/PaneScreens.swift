@@ -7,7 +7,7 @@ import UserFiles
 import Watching
 
 /// Keeps the program's objects until the process ends. Only the main thread writes it.
-nonisolated(unsafe) private var running: AnyObject?
+nonisolated(unsafe) private var running: (PaneScreens, EventSource)?
 
 /// The process that holds screens for the panes of a tmux, as long as that runs. tmux shows its user what such a
 /// process writes and that it has failed, so it does neither.
@@ -27,7 +27,7 @@ struct PaneProgram {
         do throws(SystemdError) {
             let loop = try EventLoop()
             let panes = PaneScreens(server: server, address: address, loop: loop)
-            running = panes
+            running = (panes, try Memory.releaseAllAfterStart(on: loop))
             guard panes.isConnected else { return ExitStatus.success }
             try panes.start()
             return try loop.run()

@@ -59,7 +59,7 @@ struct MemoryTests {
     /// The program goes on, with less of its code in memory.
     @Test func codeThatDoesNotRunLeavesTheProcess() throws {
         let before = try residentFilePages()
-        Memory.releaseCode()
+        Memory.releaseAll()
         #expect(try residentFilePages() < before)
     }
 }
