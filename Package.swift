@@ -187,7 +187,8 @@ let package = Package(
             path: "Sources/Bridge/Mapping", resources: [.embedInCode("Ntfy/emoji.txt")], swiftSettings: strict),
         // A connection to a broker.
         .target(
-            name: "Mosquitto", dependencies: ["CMosquitto", "NotifyClient", "Systemd", "UserFiles"],
+            name: "Mosquitto",
+            dependencies: ["CMosquitto", "Linking", "NotifyClient", "Systemd", "TOMLTables", "UserFiles"],
             path: "Sources/Link/Mosquitto", swiftSettings: strict),
         .executableTarget(
             name: "notifyd-mqtt",
@@ -250,7 +251,7 @@ let package = Package(
         .executableTarget(
             name: "notifyload",
             dependencies: [
-                "Journal", "Mosquitto", "NotifyClient", "NotifyRehearsal", "Routing",
+                "Journal", "Linking", "Mosquitto", "NotifyClient", "NotifyRehearsal", "Routing",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Sources/Testing/notifyload", swiftSettings: strict),

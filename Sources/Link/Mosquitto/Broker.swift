@@ -1,59 +1,18 @@
+package import Linking
 import Systemd
+package import TOMLTables
 
-/// A broker, and the account there.
+/// A broker, and the account there. TLS 1.2 is the oldest version that is used.
 package struct Broker: Sendable {
-    /// Where it is: a host and a port, or the path of a Unix socket.
-    package enum Address: Equatable, Sendable, CustomStringConvertible {
-        case host(String, port: UInt16)
-        case socket(path: String)
-
-        /// For people, and without secrets.
-        package var description: String {
-            switch self {
-            case .host(let host, let port): host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-            case .socket(let path): path
-            }
-        }
-    }
-
-    /// The authorities that are trusted, and the certificate of this device. TLS 1.2 is the oldest version that is
-    /// used.
-    package struct TLS: Sendable {
-        /// A file with the certificates of the authorities that are trusted; `nil`: those of the system.
-        package var authorities: String?
-        /// Files with the certificate and the private key of this device, for brokers that want one.
-        package var certificate: (chain: String, key: String)?
-
-        package init(authorities: String? = nil, certificate: (chain: String, key: String)? = nil) {
-            self.authorities = authorities
-            self.certificate = certificate
-        }
-    }
-
-    package var address: Address
-    /// `nil`: without TLS.
-    package var tls: TLS?
+    package var server: LinkSettings.Server
     package var user: String?
-    package var password: Password?
+    package var password: Secret?
 
-    package init(_ address: Address, tls: TLS? = nil, user: String? = nil, password: Password? = nil) {
-        self.address = address
-        self.tls = tls
+    package init(_ server: LinkSettings.Server, user: String? = nil, password: Secret? = nil) {
+        self.server = server
         self.user = user
         self.password = password
     }
-}
-
-/// A password that no description shows.
-package struct Password: Equatable, Sendable, CustomStringConvertible, CustomDebugStringConvertible {
-    let text: String
-
-    package init(_ text: String) {
-        self.text = text
-    }
-
-    package var description: String { "(password)" }
-    package var debugDescription: String { description }
 }
 
 /// The supported versions of MQTT.

@@ -1,3 +1,4 @@
+import Linking
 package import NotifyClient
 import UserFiles
 
@@ -163,7 +164,7 @@ package struct ConnectionEnd: Error, Equatable, Sendable, CustomStringConvertibl
     }
 
     /// The certificate of the broker is for another name.
-    init(foreignCertificateAt address: Broker.Address) {
+    init(foreignCertificateAt address: LinkSettings.Server.Address) {
         self.init(
             .refused, "the certificate of the broker is not for \(address)",
             advice:
@@ -208,11 +209,11 @@ package struct DowngradeFile: Sendable {
     }
 
     /// Whether it names this broker.
-    func names(_ broker: Broker.Address) -> Bool {
+    func names(_ broker: LinkSettings.Server.Address) -> Bool {
         let text = Array(broker.description.utf8)
         return (try? FileKind.read(path, atMost: text.count + 1)) == text
     }
 
     /// If this fails, the next connection begins with MQTT 5 again.
-    func write(_ broker: Broker.Address) { try? WholeFile.write(broker.description, to: path) }
+    func write(_ broker: LinkSettings.Server.Address) { try? WholeFile.write(broker.description, to: path) }
 }

@@ -1,6 +1,8 @@
 import CMosquitto
 import Glibc
+import Linking
 import Systemd
+import TOMLTables
 import UserFiles
 
 /// A `struct mosquitto`, for one connection. The only place that calls libmosquitto.
@@ -54,10 +56,11 @@ final class Client: @unchecked Sendable {
         }
         // Otherwise it sends acknowledgements before anybody has seen the message.
         if options.confirmsMessages { try check(mosquitto_threaded_set(pointer, true)) }
-        guard let tls = options.broker.tls else { return }
+        let server = options.broker.server
+        guard server.isEncrypted else { return }
         // Without a path, certificates of the system are not found again after a reconnection: mosquitto #2288.
         let systemFolder = "/etc/ssl/certs"
-        for file in [tls.authorities, tls.certificate?.chain, tls.certificate?.key].compactMap(\.self) {
+        for file in [server.authorities, server.certificate?.chain, server.certificate?.key].compactMap(\.self) {
             if let mistake = NamedFile.mistake(at: file) {
                 throw ConnectionEnd(
                     .refused, mistake,
@@ -66,8 +69,8 @@ final class Client: @unchecked Sendable {
             }
         }
         let result = mosquitto_tls_set(
-            pointer, tls.authorities, tls.authorities == nil ? systemFolder : nil, tls.certificate?.chain,
-            tls.certificate?.key, nil)
+            pointer, server.authorities, server.authorities == nil ? systemFolder : nil, server.certificate?.chain,
+            server.certificate?.key, nil)
         try check(result)
         try check(mosquitto_tls_opts_set(pointer, 1, "tlsv1.2", nil))
     }
@@ -82,7 +85,7 @@ final class Client: @unchecked Sendable {
     var socket: Int32 { mosquitto_socket(pointer) }
     var wantsToWrite: Bool { mosquitto_want_write(pointer) }
 
-    func connect(to address: Broker.Address, keepalive: Duration) throws(ConnectionEnd) {
+    func connect(to address: LinkSettings.Server.Address, keepalive: Duration) throws(ConnectionEnd) {
         let host: String
         let port: Int32
         switch address {
@@ -155,7 +158,7 @@ final class Client: @unchecked Sendable {
         repeat {
             let result =
                 version == .v5
-                ? notifyd_mqtt_read(pointer, options.downgrades?.path, options.broker.address.description)
+                ? notifyd_mqtt_read(pointer, options.downgrades?.path, options.broker.server.address.description)
                 : mosquitto_loop_read(pointer, 1)
             if result != MOSQ_ERR_SUCCESS.rawValue { return explain(result) }
         } while socket >= 0 && mosquitto_ssl_get(pointer).map { SSL_pending($0) > 0 } ?? false
@@ -177,7 +180,7 @@ final class Client: @unchecked Sendable {
 
     private func explain(_ result: Int32) -> ConnectionEnd {
         let number = errno
-        let place = "\(options.broker.address)"
+        let place = "\(options.broker.server.address)"
         switch mosq_err_t(result) {
         case MOSQ_ERR_CONN_LOST, MOSQ_ERR_NO_CONN, MOSQ_ERR_CONN_REFUSED: return explain(.closed)
         case MOSQ_ERR_MALFORMED_PACKET, MOSQ_ERR_PROTOCOL: return .malformed
@@ -212,7 +215,7 @@ final class Client: @unchecked Sendable {
     fileprivate func logged(_ line: String) {
         guard problem == nil else { return }
         if line.contains("host name verification failed") {
-            problem = ConnectionEnd(foreignCertificateAt: options.broker.address)
+            problem = ConnectionEnd(foreignCertificateAt: options.broker.server.address)
             return
         }
         guard line.contains("OpenSSL Error"), let session = mosquitto_ssl_get(pointer) else { return }
@@ -224,7 +227,7 @@ final class Client: @unchecked Sendable {
             guard !reason.contains("unexpected eof") else { return }
             let isPlain = reason.contains("wrong version number")
             problem = ConnectionEnd(
-                .refused, isPlain ? "TLS is not spoken at \(options.broker.address)" : "TLS: \(reason)")
+                .refused, isPlain ? "TLS is not spoken at \(options.broker.server.address)" : "TLS: \(reason)")
             return
         }
         problem = ConnectionEnd(

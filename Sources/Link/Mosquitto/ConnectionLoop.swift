@@ -1,5 +1,6 @@
 import CMosquitto
 import Glibc
+import Linking
 import NotifyClient
 import Systemd
 
@@ -70,7 +71,7 @@ final class ConnectionLoop: @unchecked Sendable {
         self.options = options
         self.loop = loop
         self.handler = handler
-        version = options.downgrades?.names(options.broker.address) ?? false ? .v311 : options.version
+        version = options.downgrades?.names(options.broker.server.address) ?? false ? .v311 : options.version
         keepalive = options.keepalive.microseconds
         timer = notifyd_mqtt_timer()
         precondition(timer >= 0, "no timer can be created")
@@ -110,7 +111,7 @@ final class ConnectionLoop: @unchecked Sendable {
     private func opening(_ version: ProtocolVersion) -> Result<Client, ConnectionEnd> {
         do throws(ConnectionEnd) {
             let client = try Client(options, version: version, owner: self)
-            try client.connect(to: options.broker.address, keepalive: options.keepalive)
+            try client.connect(to: options.broker.server.address, keepalive: options.keepalive)
             return .success(client)
         } catch {
             return .failure(error)
@@ -144,7 +145,7 @@ final class ConnectionLoop: @unchecked Sendable {
     }
 
     private func attemptEnded(_ end: ConnectionEnd) {
-        if end == .malformed, version == .v5 { options.downgrades?.write(options.broker.address) }
+        if end == .malformed, version == .v5 { options.downgrades?.write(options.broker.server.address) }
         // A broker of 3.1.1 refuses the version, or closes the connection, or answers what is not MQTT 5.
         let isOld = isVersionRefused || end == .closed && !hasAnswered || end == .malformed
         if version == .v5, !isConnected, end.kind != .requested, isOld {

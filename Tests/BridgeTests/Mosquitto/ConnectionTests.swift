@@ -1,7 +1,9 @@
 import Glibc
+import Linking
 import NotifyClient
 import NotifyRehearsal
 import NotifyTestSupport
+import TOMLTables
 import Testing
 
 @testable import Mosquitto
@@ -171,7 +173,7 @@ struct ConnectionTests {
             default: []
             }
         }
-        let one = TestConnection(Broker(.socket(path: broker.path)))
+        let one = TestConnection(Broker(.init(.socket(path: broker.path))))
         #expect(try await one.connected().version == .v5)
         #expect(try await one.end().kind == .takenOver)
     }
@@ -187,7 +189,7 @@ struct ConnectionTests {
             default: []
             }
         }
-        let one = TestConnection(Broker(.socket(path: broker.path)))
+        let one = TestConnection(Broker(.init(.socket(path: broker.path))))
         #expect(try await one.connected().version == .v311)
     }
 
@@ -206,7 +208,7 @@ struct ConnectionTests {
         }
         let folder = try TemporaryFolder()
         func connect(_ note: String) -> TestConnection {
-            TestConnection(Broker(.socket(path: broker.path))) {
+            TestConnection(Broker(.init(.socket(path: broker.path)))) {
                 $0.downgrades = DowngradeFile(path: folder.path + "/" + note)
             }
         }
@@ -232,7 +234,7 @@ struct ConnectionTests {
             default: []
             }
         }
-        let one = TestConnection(Broker(.socket(path: broker.path)))
+        let one = TestConnection(Broker(.init(.socket(path: broker.path))))
         #expect(try await one.connected().version == .v5)
         let end = try await one.end()
         #expect(end.kind == .unavailable && end.description == "the broker has sent a packet that cannot be read")
@@ -246,7 +248,7 @@ struct ConnectionTests {
             default: []
             }
         }
-        let end = try await TestConnection(Broker(.socket(path: broker.path))).end()
+        let end = try await TestConnection(Broker(.init(.socket(path: broker.path)))).end()
         #expect(end.kind == .refused && end.description == "the broker's access list does not allow to read \"t/#\"")
     }
 
@@ -358,12 +360,12 @@ struct ConnectionTests {
         try await withBroker(settings) { broker in
             var here = broker.here
             here.user = "mina"
-            here.password = Password("wrong")
+            here.password = Secret(bytes: Array("wrong".utf8))
             let one = TestConnection(here) { $0.version = version }
             let end = try await one.end()
             #expect(end.kind == .refused && end.description.contains("password"), "\(end)")
             #expect(!"\(here)".contains("wrong"))
-            here.password = Password("right")
+            here.password = Secret(bytes: Array("right".utf8))
             try await TestConnection(here) { $0.version = version }.connected()
         }
     }
@@ -375,7 +377,7 @@ struct ConnectionTests {
         try await withBroker(settings) { broker in
             var here = broker.here
             here.user = "mina"
-            here.password = Password("x")
+            here.password = Secret(bytes: Array("x".utf8))
             let one = TestConnection(here)
             try await one.connected()
             one.publish(1, "not allowed", to: "r/x")
@@ -386,9 +388,9 @@ struct ConnectionTests {
     }
 
     @Test func aBrokerThatIsNotThereIsUnavailable() async throws {
-        let end = try await TestConnection(Broker(.host("127.0.0.1", port: 1))).end()
+        let end = try await TestConnection(Broker(.init(.host("127.0.0.1", port: 1)))).end()
         #expect(end.kind == .unavailable && end.description.contains("127.0.0.1:1"), "\(end)")
-        let unknown = try await TestConnection(Broker(.host("nowhere.invalid", port: 1883))).end()
+        let unknown = try await TestConnection(Broker(.init(.host("nowhere.invalid", port: 1883)))).end()
         #expect(unknown.kind == .unavailable, "\(unknown)")
     }
 
@@ -402,7 +404,7 @@ struct ConnectionTests {
             return settings
         }
         func options(_ broker: TestBroker, _ authority: String?) -> Broker {
-            Broker(.host("localhost", port: broker.port), tls: Broker.TLS(authorities: authority))
+            Broker(.init(.host("localhost", port: broker.port), isEncrypted: true, authorities: authority))
         }
         try await withBroker(broker(certificates.valid)) { broker in
             let one = TestConnection(options(broker, certificates.authority))
@@ -435,14 +437,14 @@ struct ConnectionTests {
         settings.certificate = certificates.valid
         settings.lines = ["cafile \(certificates.authority)", "require_certificate true"]
         try await withBroker(settings) { broker in
-            let own = (chain: certificates.foreign.chain, key: certificates.foreign.key)
-            let address = Broker.Address.host("localhost", port: broker.port)
-            try await TestConnection(
-                Broker(address, tls: Broker.TLS(authorities: certificates.authority, certificate: own))
-            ).connected()
-            let end = try await TestConnection(
-                Broker(address, tls: Broker.TLS(authorities: certificates.authority))
-            ).end()
+            let own = LinkSettings.Server.Certificate(
+                chain: certificates.foreign.chain, key: certificates.foreign.key)
+            var server = LinkSettings.Server(
+                .host("localhost", port: broker.port), isEncrypted: true, authorities: certificates.authority,
+                certificate: own)
+            try await TestConnection(Broker(server)).connected()
+            server.certificate = nil
+            let end = try await TestConnection(Broker(server)).end()
             #expect(end.description.contains("certificate"), "\(end)")
         }
     }

@@ -1,3 +1,4 @@
+import Linking
 import Mosquitto
 import NotifyClient
 import NotifyRehearsal
@@ -66,5 +67,5 @@ extension BrokerMessage {
 
 extension TestBroker {
     /// As a client without TLS sees it.
-    var here: Broker { Broker(.socket(path: socket)) }
+    var here: Broker { Broker(.init(.socket(path: socket))) }
 }

@@ -5,7 +5,7 @@ extension LinkSettings {
     /// The broker.
     public struct Server: Hashable, Sendable, CustomStringConvertible {
         /// Where it is.
-        public enum Address: Hashable, Sendable {
+        public enum Address: Hashable, Sendable, CustomStringConvertible {
             /// A name or an address; that of version 6 without brackets.
             case host(String, port: UInt16)
             case socket(path: String)
@@ -46,7 +46,7 @@ extension LinkSettings {
         /// Parses an address such as `mqtts://broker.example:8883`.
         public init?(_ text: String) {
             if text.hasPrefix("unix:/") {
-                self.init(address: .socket(path: String(text.dropFirst(5))), isEncrypted: false)
+                self.init(.socket(path: String(text.dropFirst(5))))
                 return
             }
             let isEncrypted = text.hasPrefix("mqtts://")
@@ -59,9 +59,13 @@ extension LinkSettings {
                 isEncrypted: isEncrypted)
         }
 
-        private init(address: Address, isEncrypted: Bool) {
+        public init(
+            _ address: Address, isEncrypted: Bool = false, authorities: String? = nil, certificate: Certificate? = nil
+        ) {
             self.address = address
             self.isEncrypted = isEncrypted
+            self.authorities = authorities
+            self.certificate = certificate
         }
 
         /// Whether it is on this machine, so that nobody else sees what goes there.

@@ -1,3 +1,4 @@
+import Linking
 import Mosquitto
 import NotifyClient
 import NotifyRehearsal
@@ -18,7 +19,7 @@ struct Floor: Sendable {
         let ports = fixture.floorProxies.isEmpty ? [fixture.broker.port] : fixture.floorProxies.map(\.port)
         func options(_ name: String, port: UInt16, _ topics: [String]) -> ConnectionOptions {
             ConnectionOptions(
-                broker: Broker(.host("localhost", port: port)), client: name,
+                broker: Broker(.init(.host("localhost", port: port))), client: name,
                 will: Will(topic: "floor/gone/\(name)", payload: [1]), subscriptions: topics)
         }
         let latencies = latencies

@@ -1,3 +1,4 @@
+import Linking
 import Mosquitto
 import NotifyClient
 import NotifyRehearsal
@@ -162,7 +163,7 @@ private struct Witness {
 
     init(_ fixture: Fixture) throws {
         let options = ConnectionOptions(
-            broker: Broker(.host("localhost", port: fixture.broker.port)), client: "witness",
+            broker: Broker(.init(.host("localhost", port: fixture.broker.port))), client: "witness",
             will: Will(topic: "floor/gone/witness", payload: [1]), subscriptions: ["notifyd/1/mina/s/+"])
         let sizes = sizes
         connection = BrokerConnection(options, on: try WorkLoop()) { event in
