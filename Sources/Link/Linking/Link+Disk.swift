@@ -4,20 +4,17 @@ extension Link {
     /// What has changed since it was last written.
     struct Unsaved {
         var line = false
+        /// Also those that are not known any more.
         var devices: Set<Device> = []
-        var droppedDevices: Set<Device> = []
         var values: Set<Digest> = []
         /// Whether there are dead letters, which the shell keeps.
         var hasRejected = false
 
-        var isEmpty: Bool {
-            !line && devices.isEmpty && droppedDevices.isEmpty && values.isEmpty && !hasRejected
-        }
+        var isEmpty: Bool { !line && devices.isEmpty && values.isEmpty && !hasRejected }
 
         mutating func formUnion(_ other: Unsaved) {
             line = line || other.line
             devices.formUnion(other.devices)
-            droppedDevices.formUnion(other.droppedDevices)
             values.formUnion(other.values)
             hasRejected = hasRejected || other.hasRejected
         }
@@ -35,9 +32,8 @@ extension Link {
         for record in records {
             switch record {
             case .line(let line): self.line = line
-            case .device(let device, let record): peers[device] = Peer(record, limits: limits)
+            case .device(let device, let record): peers[device] = record.map { Peer($0, limits: limits) }
             case .value(let digest, let value): values.authored[digest] = value
-            case .deviceDropped, .valueDropped: break
             }
         }
         values.findNextExpiry = true
@@ -69,13 +65,8 @@ extension Link {
         disk.flush = nil
         var records: [Record] = []
         if unsaved.line, let line { records.append(.line(line)) }
-        for device in unsaved.droppedDevices.sorted() { records.append(.deviceDropped(device)) }
-        for device in unsaved.devices.sorted() {
-            if let peer = peers[device] { records.append(.device(device, peer.stored)) }
-        }
-        for digest in unsaved.values.sorted() {
-            records.append(values.authored[digest].map { .value(digest, $0) } ?? .valueDropped(digest))
-        }
+        records += unsaved.devices.sorted().map { .device($0, peers[$0]?.stored) }
+        records += unsaved.values.sorted().map { .value($0, values.authored[$0]) }
         let token = StoreToken(rawValue: token())
         disk.writing = (token, unsaved)
         unsaved = Unsaved()
@@ -118,8 +109,7 @@ extension Link {
         if questions.question?.device == device { questions.question = nil }
         queue.removeAll { $0.device == device }
         waitingBytes = queue.reduce(0) { $0 + $1.cost }
-        unsaved.devices.remove(device)
-        unsaved.droppedDevices.insert(device)
+        unsaved.devices.insert(device)
     }
 
     /// Rule 18 of docs/link.md: a device unseen for 30 days. Looked at once an hour.
@@ -213,8 +203,6 @@ extension Link {
         record.signer = signer
         record.silentSince = old.silentSince
         peers[device] = Peer(record, limits: limits)
-        unsaved.droppedDevices.remove(device)
-        unsaved.devices.insert(device)
     }
 
     private mutating func clearMessages(of device: Device) {

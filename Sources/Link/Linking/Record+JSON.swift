@@ -15,10 +15,8 @@ public struct RecordCoding: Sendable {
     public func encode(_ record: Record) -> (key: String, value: [UInt8]?) {
         switch record {
         case .line(let line): (lineKey, line.json.bytes)
-        case .device(let device, let record): ("\(prefix)device/\(device)", record.json.bytes)
-        case .deviceDropped(let device): ("\(prefix)device/\(device)", nil)
-        case .value(let digest, let value): ("\(prefix)value/\(digest)", value.json.bytes)
-        case .valueDropped(let digest): ("\(prefix)value/\(digest)", nil)
+        case .device(let device, let record): ("\(prefix)device/\(device)", record?.json.bytes)
+        case .value(let digest, let value): ("\(prefix)value/\(digest)", value?.json.bytes)
         }
     }
 

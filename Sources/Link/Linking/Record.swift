@@ -4,11 +4,10 @@ import NotifyText
 public enum Record: Equatable, Sendable {
     /// There is one.
     case line(LineRecord)
-    case device(Device, DeviceRecord)
-    case deviceDropped(Device)
-    /// A value or removal that began on this device and is current as far as is known.
-    case value(Digest, ValueRecord)
-    case valueDropped(Digest)
+    /// What is known about another device; `nil` if nothing is any more.
+    case device(Device, DeviceRecord?)
+    /// A value or removal that began on this device and is current as far as is known; `nil` if there is none any more.
+    case value(Digest, ValueRecord?)
 }
 
 /// How far a line has got with its own journal.

@@ -154,7 +154,7 @@ extension LinkTests {
     /// When the other device was heard, as it is stored by the effects.
     private static func heard(_ effects: [LinkEffect]) -> Int64? {
         for case .store(_, let records) in effects {
-            for case .device(other, let record) in records { return record.seen }
+            for case .device(other, let record?) in records { return record.seen }
         }
         return nil
     }

@@ -50,7 +50,7 @@ struct RecordCodingTests {
         let old =
             #"{"taken":\#(taken),"missing":[],"unknown":[],"checkpoints":[],"name":"","seen":5,"start":7}"#
         let record = RecordCoding(line: "mqtt").decode("mqtt/device/\(Self.device)", Array(old.utf8))
-        guard case .device(_, let device)? = record else {
+        guard case .device(_, let device?)? = record else {
             Issue.record("it is not read")
             return
         }
@@ -58,7 +58,7 @@ struct RecordCodingTests {
     }
 
     @Test func whatIsDroppedIsRemoved() {
-        let (key, value) = RecordCoding(line: "mqtt").encode(.deviceDropped(Self.device))
+        let (key, value) = RecordCoding(line: "mqtt").encode(.device(Self.device, nil))
         #expect(key == "mqtt/device/\(Self.device)" && value == nil)
     }
 

@@ -23,9 +23,7 @@ struct BridgeDisk {
                 self.line = line
                 if line.hasJoined { joined = joined ?? time }
             case .device(let device, let record): devices[device] = record
-            case .deviceDropped(let device): devices[device] = nil
             case .value(let digest, let value): values[digest] = value
-            case .valueDropped(let digest): values[digest] = nil
             }
         }
     }
