@@ -284,21 +284,26 @@ final class NoticeTable: Sendable {
     /// Handles every signal of the connection, in order. The bus delivers unicast signals of anybody, so the sender is
     /// checked.
     func receive(_ message: Message) {
-        if message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3 {
-            guard message.arguments[0].string == Router.name, let owner = message.arguments[2].string else { return }
-            setDaemon(owner.isEmpty ? nil : owner)
-        } else if let sender = message.sender, sender == daemon,
-            let kind = message.member.flatMap(DaemonSignal.init), let signal = RouterSignal(message)
+        if let change = message.ownerChange {
+            if change.name == Router.name { setDaemon(change.owner) }
+        } else if let sender = message.sender, sender == daemon, let announced = message.announced,
+            let signal = DaemonSignal(rawValue: type(of: announced).signal)
         {
-            let notice: DaemonNotice =
-                switch signal {
-                case .event(let event): .event(event)
-                case .resolved(let outcome): .resolved(outcome)
-                case .removed(let removal): .removed(removal)
-                case .attention(let attention): .attention(attention)
-                case .action(let action): .action(action)
-                }
-            for entry in state.withLock({ $0.entries }) where entry.signals.contains(kind) { entry.handler(notice) }
+            let notice = DaemonNotice(announced)
+            for entry in state.withLock({ $0.entries }) where entry.signals.contains(signal) { entry.handler(notice) }
+        }
+    }
+}
+
+extension DaemonNotice {
+    fileprivate init(_ announced: any Announced) {
+        switch announced {
+        case let event as Event: self = .event(event)
+        case let outcome as Outcome: self = .resolved(outcome)
+        case let removal as Removal: self = .removed(removal)
+        case let attention as Attention: self = .attention(attention)
+        case let action as Action: self = .action(action)
+        default: preconditionFailure("a signal is announced that no notice is for")
         }
     }
 }

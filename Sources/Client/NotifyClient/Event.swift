@@ -45,7 +45,7 @@ extension Event {
 }
 
 extension Event: Announced {
-    static let signal = "Event"
+    package static let signal = "Event"
 
     /// From the arguments of the signal: `s t s s a{sv} a{sv}`.
     package init?(arguments: [Value]) {
@@ -91,10 +91,10 @@ public struct Action: Hashable, Sendable {
 }
 
 extension Action: Announced {
-    static let signal = "ActionInvoked"
+    package static let signal = "ActionInvoked"
 
     /// From the arguments of the signal: `s t s`.
-    init?(arguments: [Value]) {
+    package init?(arguments: [Value]) {
         guard arguments.count >= 3,
             case .string(let topic) = arguments[0],
             case .uint64(let id) = arguments[1],
@@ -118,10 +118,10 @@ public struct Attention: Hashable, Sendable {
 }
 
 extension Attention: Announced {
-    static let signal = "ScreensChanged"
+    package static let signal = "ScreensChanged"
 
     /// From the arguments of the signal: `s b`.
-    init?(arguments: [Value]) {
+    package init?(arguments: [Value]) {
         guard arguments.count >= 2, case .string(let topic) = arguments[0], case .boolean(let flag) = arguments[1]
         else {
             return nil

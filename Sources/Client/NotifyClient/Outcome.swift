@@ -65,7 +65,7 @@ extension Outcome {
 }
 
 extension Outcome: Announced {
-    static let signal = "Resolved"
+    package static let signal = "Resolved"
 
     /// From the arguments of the signal: `s t s a{sv}`.
     package init?(arguments: [Value]) {

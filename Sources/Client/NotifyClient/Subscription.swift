@@ -215,34 +215,15 @@ final class SubscriberTable: Sendable {
 
     /// Handles every signal of the connection, in order.
     func receive(_ signal: Message) {
-        if signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3 {
-            guard signal.arguments[0].string == Router.name, let owner = signal.arguments[2].string else { return }
-            setDaemon(owner.isEmpty ? nil : owner)
-        } else if signal.interface == Router.interface {
-            announce(signal)
+        if let change = signal.ownerChange {
+            if change.name == Router.name { setDaemon(change.owner) }
+            return
         }
-    }
-
-    private func announce(_ signal: Message) {
         let listeners = state.withLock { state in
             state.daemon == nil || state.daemon != signal.sender ? [] : state.subscribers.map(\.subscriber)
         }
-        guard !listeners.isEmpty, let kind = Self.signals.first(where: { $0.signal == signal.member }),
-            let announced = kind.init(arguments: signal.arguments)
-        else { return }
+        guard !listeners.isEmpty, let announced = signal.announced else { return }
         // Outside the lock, because ending a subscription calls remove().
         for listener in listeners { listener.receive(.signal(announced)) }
     }
-
-    private static let signals: [any Announced.Type] = [
-        Event.self, Outcome.self, Action.self, Removal.self, Attention.self,
-    ]
-}
-
-/// What a signal of the daemon says.
-protocol Announced: Sendable {
-    /// The name of the signal.
-    static var signal: String { get }
-    var topic: String { get }
-    init?(arguments: [Value])
 }

@@ -112,9 +112,8 @@ final class ServerLink: @unchecked Sendable {
     /// A name has another owner. With a monitor only its signal counts, because it is in order with everything else
     /// that the monitor sees.
     private func noteOwner(_ message: Message, byMonitor: Bool) {
-        guard message.sender == Bus.name, message.member == "NameOwnerChanged", message.arguments.count == 3,
-            let name = message.arguments[0].string, let owner = message.arguments[2].string
-        else { return }
+        guard let (name, newOwner) = message.ownerChange else { return }
+        let owner = newOwner ?? ""
         if name == Self.name { changes.wake() }
         guard byMonitor || monitor == nil else { return }
         owners += 1

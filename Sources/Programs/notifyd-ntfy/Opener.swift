@@ -192,9 +192,7 @@ struct PortalOpening {
             onSignal: { signal in
                 if signal.interface == Self.requests, signal.member == "Response" {
                     continuation.yield(signal)
-                } else if signal.sender == Bus.name, signal.member == "NameOwnerChanged",
-                    signal.arguments.first?.string == Self.name
-                {
+                } else if signal.ownerChange?.name == Self.name {
                     continuation.finish()
                 }
             }, onClose: { continuation.finish() })

@@ -35,9 +35,7 @@ final class DistributorLink: Sendable {
     ) async throws(NotifyError) -> DistributorLink {
         let owners = Locked<[String: String]>([:])
         let connection = try await services.connect { signal in
-            guard signal.sender == Bus.name, signal.member == "NameOwnerChanged", signal.arguments.count == 3,
-                let name = signal.arguments[0].string, let owner = signal.arguments[2].string
-            else { return }
+            guard let (name, owner) = signal.ownerChange else { return }
             Self.setOwner(owner, of: name, owners)
             onOwners()
         }
@@ -60,9 +58,9 @@ final class DistributorLink: Sendable {
         return link
     }
 
-    private static func setOwner(_ owner: String, of name: String, _ owners: Locked<[String: String]>) {
+    private static func setOwner(_ owner: String?, of name: String, _ owners: Locked<[String: String]>) {
         guard DistributorName.isOne(name) else { return }
-        owners.withLock { $0[name] = owner.isEmpty ? nil : owner }
+        owners.withLock { $0[name] = owner }
     }
 
     /// The answer is noted in order with the signals.

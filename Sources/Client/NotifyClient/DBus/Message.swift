@@ -162,29 +162,32 @@ extension Message {
     }
 }
 
-/// A signal of the daemon, read.
-package enum RouterSignal: Sendable {
-    case event(Event)
-    case resolved(Outcome)
-    case removed(Removal)
-    case attention(Attention)
-    case action(Action)
+/// What a signal of the daemon says: an ``Event``, an ``Outcome``, a ``Removal``, an ``Attention`` or an ``Action``.
+package protocol Announced: Sendable {
+    /// The name of the signal.
+    static var signal: String { get }
+    var topic: String { get }
+    init?(arguments: [Value])
+}
 
-    /// - Returns: `nil` for every other message, and for one of the wrong form. The sender is not checked.
-    package init?(_ message: Message) {
-        guard message.kind == .signal, message.interface == Router.interface else { return nil }
-        let arguments = message.arguments
-        let signal: RouterSignal? =
-            switch message.member {
-            case Event.signal: Event(arguments: arguments).map(Self.event)
-            case Outcome.signal: Outcome(arguments: arguments).map(Self.resolved)
-            case Removal.signal: Removal(arguments: arguments).map(Self.removed)
-            case Attention.signal: Attention(arguments: arguments).map(Self.attention)
-            case Action.signal: Action(arguments: arguments).map(Self.action)
-            default: nil
-            }
-        guard let signal else { return nil }
-        self = signal
+extension Message {
+    private static let signals: [any Announced.Type] = [
+        Event.self, Outcome.self, Action.self, Removal.self, Attention.self,
+    ]
+
+    /// What a signal of the daemon says; `nil` for every other message, and for one of the wrong form. The sender is
+    /// not checked.
+    package var announced: (any Announced)? {
+        guard kind == .signal, interface == Router.interface else { return nil }
+        return Self.signals.first { $0.signal == member }.flatMap { $0.init(arguments: arguments) }
+    }
+
+    /// A name and its new owner, if any, where the bus says that it has another one.
+    package var ownerChange: (name: String, owner: String?)? {
+        guard sender == Bus.name, member == "NameOwnerChanged", arguments.count == 3, let name = arguments[0].string,
+            let owner = arguments[2].string
+        else { return nil }
+        return (name, owner.isEmpty ? nil : owner)
     }
 }
 

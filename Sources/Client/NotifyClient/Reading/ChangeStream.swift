@@ -44,10 +44,10 @@ public struct Removal: Hashable, Sendable {
 }
 
 extension Removal: Announced {
-    static let signal = "Removed"
+    package static let signal = "Removed"
 
     /// From the arguments of the signal: `s t`.
-    init?(arguments: [Value]) {
+    package init?(arguments: [Value]) {
         guard arguments.count >= 2, case .string(let topic) = arguments[0], case .uint64(let id) = arguments[1] else {
             return nil
         }
