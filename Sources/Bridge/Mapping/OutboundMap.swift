@@ -54,6 +54,20 @@ public struct OutboundMap: Equatable, Sendable {
             self.fields = fields
         }
 
+        /// Of a row of `Changes`; `nil` if it cannot be understood. org.notifyd.Router1(5).
+        public init?(topic: String, details: [String: Value]) {
+            guard let topic = try? Topic(topic), let source = details["source"]?.string,
+                let id = details["event-id"]?.string
+            else { return nil }
+            let fields = (details["fields"]?.fields ?? [:]).compactMap { name, value in
+                value.plainText.map { (name, $0) }
+            }
+            self.init(
+                topic: topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
+                published: details["published"]?.integer() ?? 0, urgency: details["urgency"]?.integer(),
+                source: source, eventID: id, via: details["via"]?.string ?? "", fields: fields)
+        }
+
         private var members: [JSON.Member] {
             JSON.present([
                 "topic": topic.description, "title": title, "body": body, "published": published,

@@ -11,6 +11,9 @@ public enum RecordChange: Equatable, Sendable {
 }
 
 extension RecordChange {
+    /// Keeps a value, or removes what is there for `nil`.
+    package init(_ key: String, _ value: [UInt8]?) { self = value.map { .put(key, $0) } ?? .remove(key) }
+
     /// Keeps a text.
     public static func put(_ key: String, text: String) -> RecordChange { .put(key, Array(text.utf8)) }
 

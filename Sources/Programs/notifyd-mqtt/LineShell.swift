@@ -397,6 +397,6 @@ extension LineShell {
 extension RecordChange {
     init(_ record: Record, _ coding: RecordCoding) {
         let (key, value) = coding.encode(record)
-        self = value.map { .put(key, $0) } ?? .remove(key)
+        self.init(key, value)
     }
 }

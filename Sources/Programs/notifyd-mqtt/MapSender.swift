@@ -109,7 +109,9 @@ final class MapSender: @unchecked Sendable {
 
     /// - Returns: the tokens of its messages.
     private func send(_ row: JournalChange, on connection: BrokerConnection) -> [UInt64] {
-        guard row.kind == "event", let event = OutboundMap.Event(row) else { return [] }
+        guard row.kind == "event", let event = OutboundMap.Event(topic: row.topic, details: row.details) else {
+            return []
+        }
         // What has expired while the broker was away is not new.
         if let expires: Int64 = row.details["expires"]?.integer(), expires <= SystemClock.wall { return [] }
         return maps.filter { $0.takes(event) }.map { map in
@@ -142,20 +144,5 @@ final class MapSender: @unchecked Sendable {
         loop.task { [services] in
             if (try? await services.deadLetters.keep(letter)) != nil { self.acknowledged(token) }
         }
-    }
-}
-
-extension OutboundMap.Event {
-    /// A row of `Changes`; `nil` if it cannot be understood.
-    fileprivate init?(_ row: JournalChange) {
-        let details = row.details
-        guard let topic = try? Topic(row.topic), let source = details["source"]?.string,
-            let id = details["event-id"]?.string, let published: Int64 = details["published"]?.integer()
-        else { return nil }
-        let fields = (details["fields"]?.fields ?? [:]).compactMap { name, value in value.plainText.map { (name, $0) } }
-        self.init(
-            topic: topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
-            published: published, urgency: details["urgency"]?.integer(), source: source, eventID: id,
-            via: details["via"]?.string ?? "", fields: fields.sorted { $0.0 < $1.0 })
     }
 }

@@ -95,9 +95,7 @@ actor Receiver {
         }
         let prefix = self.prefix + "sequence "
         for (key, value) in try await services.store.all(prefix: prefix) {
-            let parts = key.dropFirst(prefix.count).split(separator: "/")
-            guard parts.count == 2 else { continue }
-            sequences.restore(SequenceTable.Key(topic: String(parts[0]), sequence: String(parts[1])), value)
+            if let key = SequenceTable.Key(key.dropFirst(prefix.count)) { sequences.restore(key, value) }
         }
     }
 
@@ -140,8 +138,8 @@ actor Receiver {
         // That a sequence has ended is written when notifyd knows it: what is said again is passed over then.
         if !isEnding, !pending.contains(where: \.isClaim) {
             for (key, value) in sequences.takeChanges() {
-                let key = "\(prefix)sequence \(key.topic)/\(key.sequence)"
-                unsaved[key] = value.map { .put(key, $0) } ?? .remove(key)
+                let key = "\(prefix)sequence \(key)"
+                unsaved[key] = RecordChange(key, value)
             }
         }
         if isSwept, newest > 0 { cursor = newest }

@@ -106,7 +106,9 @@ extension Sender {
         // before.
         let wasSending = sent[event.key]?.state == .sending
         sent.begin(event.key, source: event.source, eventID: event.eventID, at: SystemClock.wall)
-        guard let row = try await row(event.number), Self.isNews(row), let outgoing = OutgoingMessage.Event(row) else {
+        guard let row = try await row(event.number), Self.isNews(row),
+            let outgoing = OutgoingMessage.Event(topic: row.topic, details: row.details)
+        else {
             // It may have been sent before a crash, and claimed after it.
             if wasSending { try await end(event.key, false) } else { sent.forget(event.key) }
             return
@@ -238,20 +240,5 @@ extension Sender {
             "\(server.address.name) version",
             "\(server.address.name): it knows no clear (404), so what is claimed here stays on the phone",
             "Update the server to ntfy 2.16 or newer, or write clear = false into its maps.")
-    }
-}
-
-extension OutgoingMessage.Event {
-    /// A row of `Changes`; `nil` if it cannot be understood.
-    fileprivate init?(_ row: JournalChange) {
-        let details = row.details
-        guard let topic = try? Topic(row.topic), let source = details["source"]?.string,
-            let id = details["event-id"]?.string
-        else { return nil }
-        let fields = (details["fields"]?.fields ?? [:]).compactMap { name, value in value.plainText.map { (name, $0) } }
-        self.init(
-            topic: topic, title: details["title"]?.string ?? "", body: details["body"]?.string ?? "",
-            published: details["published"]?.integer() ?? 0, urgency: details["urgency"]?.integer(), source: source,
-            eventID: id, fields: fields)
     }
 }

@@ -96,9 +96,7 @@ actor Sender {
     private func restore() async throws {
         let prefix = self.prefix + "sent "
         for (key, value) in try await services.store.all(prefix: prefix) {
-            let parts = key.dropFirst(prefix.count).split(separator: "/")
-            guard parts.count == 2 else { continue }
-            sent.restore(SentTable.Key(topic: String(parts[0]), sequence: String(parts[1])), value)
+            if let key = SentTable.Key(key.dropFirst(prefix.count)) { sent.restore(key, value) }
         }
         position = try await services.cursor(self.prefix + "cursor")
         written = position
@@ -114,8 +112,8 @@ actor Sender {
     func save(isFinal: Bool = true) async throws {
         let done = done
         for (key, value) in sent.takeChanges() {
-            let key = "\(prefix)sent \(key.topic)/\(key.sequence)"
-            unsaved[key] = value.map { .put(key, $0) } ?? .remove(key)
+            let key = "\(prefix)sent \(key)"
+            unsaved[key] = RecordChange(key, value)
         }
         if done > written, isFinal || done - written > Self.rowsUnwritten {
             written = done

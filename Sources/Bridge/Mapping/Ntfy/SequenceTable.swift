@@ -1,10 +1,41 @@
 import NotifyText
 
+/// What is known about sequences, and which of it is not on disk yet.
+private struct RecordTable<Entry: Equatable & Sendable>: Equatable, Sendable {
+    typealias Key = SequenceTable.Key
+
+    private(set) var entries: [Key: Entry] = [:]
+    private var changed: Set<Key> = []
+
+    subscript(key: Key) -> Entry? {
+        get { entries[key] }
+        set {
+            entries[key] = newValue
+            changed.insert(key)
+        }
+    }
+
+    /// Takes an entry from the disk.
+    mutating func restore(_ key: Key, _ entry: Entry) { entries[key] = entry }
+
+    /// Forgets the oldest, if there are too many: a tenth at once, so that this is rare.
+    mutating func forgetOldest<Age: Comparable>(beyond maximum: Int, by age: (Entry) -> Age) {
+        guard entries.count > maximum else { return }
+        let oldest = entries.sorted { age($0.value) < age($1.value) }.prefix(maximum / 10)
+        for (key, _) in oldest { self[key] = nil }
+    }
+
+    mutating func takeChanges(_ record: (Entry) -> JSON) -> [(key: Key, value: [UInt8]?)] {
+        defer { changed = [] }
+        return changed.map { key in (key, entries[key].map { record($0).bytes }) }
+    }
+}
+
 /// Which messages of a topic belong to a sequence that the publisher has named, and which sequences were cleared before
 /// their messages came. What has no such name needs no table: its sequence is its id.
 public struct SequenceTable: Equatable, Sendable {
     /// A sequence.
-    public struct Key: Hashable, Sendable {
+    public struct Key: Hashable, Sendable, CustomStringConvertible {
         public var topic: String
         public var sequence: String
 
@@ -12,6 +43,16 @@ public struct SequenceTable: Equatable, Sendable {
             self.topic = topic
             self.sequence = sequence
         }
+
+        /// Reads the description; `nil` if it is something else.
+        public init?(_ text: some StringProtocol) {
+            let parts = text.split(separator: "/")
+            guard parts.count == 2 else { return nil }
+            self.init(topic: String(parts[0]), sequence: String(parts[1]))
+        }
+
+        /// In the keys of records.
+        public var description: String { "\(topic)/\(sequence)" }
     }
 
     /// How a sequence ended.
@@ -22,12 +63,12 @@ public struct SequenceTable: Equatable, Sendable {
         case deleted
     }
 
-    private struct Known: Equatable {
+    fileprivate struct Known: Equatable, Sendable {
         var id: String
         var time: Int64
     }
 
-    private struct Entry: Equatable {
+    fileprivate struct Entry: Equatable, Sendable {
         /// The last messages.
         var messages: [Known] = []
         /// When it ended, in seconds by the clock of the server.
@@ -42,10 +83,8 @@ public struct SequenceTable: Equatable, Sendable {
     static let maximumEntries = 1000
     static let maximumIDs = 8
 
-    private var entries: [Key: Entry] = [:]
+    private var entries = RecordTable<Entry>()
     private var uses: UInt64 = 0
-    /// Entries that differ from those on disk; `nil` is one that is gone.
-    private var changed: Set<Key> = []
 
     public init() {}
 
@@ -99,30 +138,20 @@ public struct SequenceTable: Equatable, Sendable {
         var entry = entry
         entry.used = uses
         entries[key] = entry
-        changed.insert(key)
-        guard entries.count > Self.maximumEntries else { return }
-        // A tenth at once, so that this is rare.
-        let oldest = entries.sorted { $0.value.used < $1.value.used }.prefix(Self.maximumEntries / 10)
-        for (key, _) in oldest {
-            entries[key] = nil
-            changed.insert(key)
-        }
+        entries.forgetOldest(beyond: Self.maximumEntries, by: \.used)
     }
 
     // MARK: On disk
 
     /// What has changed since the last call: the value of a key, `nil` if it is gone.
     public mutating func takeChanges() -> [(key: Key, value: [UInt8]?)] {
-        defer { changed = [] }
-        return changed.map { key in (key, entries[key].map(Self.bytes)) }
-    }
-
-    private static func bytes(of entry: Entry) -> [UInt8] {
-        let hasEnded = entry.end != nil
-        return JSON.object(present: [
-            "messages": entry.messages.map { JSON.array([.string($0.id), .integer($0.time)]) },
-            "end": entry.end, "by": hasEnded ? entry.endID : nil, "ending": hasEnded ? entry.ending.rawValue : nil,
-        ]).bytes
+        entries.takeChanges { entry in
+            let hasEnded = entry.end != nil
+            return .object(present: [
+                "messages": entry.messages.map { JSON.array([.string($0.id), .integer($0.time)]) },
+                "end": entry.end, "by": hasEnded ? entry.endID : nil, "ending": hasEnded ? entry.ending.rawValue : nil,
+            ])
+        }
     }
 
     /// Takes a value from the disk; what is not understood is left out.
@@ -135,9 +164,10 @@ public struct SequenceTable: Equatable, Sendable {
             else { return nil }
             return Known(id: id, time: time)
         }
-        entries[key] = Entry(
+        let entry = Entry(
             messages: messages, end: json["end"]?.integer(), endID: json["by"]?.string ?? "",
             ending: json["ending"]?.string.flatMap(Ending.init) ?? .cleared, used: uses)
+        entries.restore(key, entry)
     }
 }
 
@@ -164,18 +194,17 @@ public struct SentTable: Equatable, Sendable {
 
     static let maximumEntries = 2000
 
-    private var entries: [Key: Entry] = [:]
-    private var changed: Set<Key> = []
+    private var table = RecordTable<Entry>()
 
     public init() {}
 
-    public subscript(key: Key) -> Entry? { entries[key] }
+    public subscript(key: Key) -> Entry? { table[key] }
 
     /// The messages of an event.
     ///
     /// - Parameter source: empty: the event was published on this machine, without a name of its own.
     public func messages(source: String, eventID: String) -> [(key: Key, entry: Entry)] {
-        entries.filter { SentTable.isSource($0.value.source, source) && $0.value.eventID.hasBytes(of: eventID) }
+        table.entries.filter { SentTable.isSource($0.value.source, source) && $0.value.eventID.hasBytes(of: eventID) }
             .map { ($0.key, $0.value) }.sorted { $0.key.topic < $1.key.topic }
     }
 
@@ -186,39 +215,28 @@ public struct SentTable: Equatable, Sendable {
 
     /// An event is about to be sent.
     public mutating func begin(_ key: Key, source: String, eventID: String, at time: Int64) {
-        guard entries[key] == nil else { return }
-        entries[key] = Entry(state: .sending, source: source, eventID: eventID, at: time)
-        changed.insert(key)
-        guard entries.count > Self.maximumEntries else { return }
-        // A tenth at once, so that this is rare.
-        for (key, _) in entries.sorted(by: { $0.value.at < $1.value.at }).prefix(Self.maximumEntries / 10) {
-            entries[key] = nil
-            changed.insert(key)
-        }
+        guard table[key] == nil else { return }
+        table[key] = Entry(state: .sending, source: source, eventID: eventID, at: time)
+        table.forgetOldest(beyond: Self.maximumEntries, by: \.at)
     }
 
     /// It was sent, or has ended. An end is final.
     public mutating func set(_ key: Key, _ state: State) {
-        guard let entry = entries[key], entry.state != state, entry.state != .ended else { return }
-        entries[key]?.state = state
-        changed.insert(key)
+        guard let entry = table[key], entry.state != state, entry.state != .ended else { return }
+        table[key]?.state = state
     }
 
     /// It is not sent at all.
     public mutating func forget(_ key: Key) {
-        if entries.removeValue(forKey: key) != nil { changed.insert(key) }
+        if table[key] != nil { table[key] = nil }
     }
 
     // MARK: On disk
 
     /// What has changed since the last call: the value of a key, `nil` if it is gone.
     public mutating func takeChanges() -> [(key: Key, value: [UInt8]?)] {
-        defer { changed = [] }
-        return changed.map { key in
-            let record = entries[key].map { entry -> JSON in
-                ["state": entry.state.rawValue, "source": entry.source, "event-id": entry.eventID, "at": entry.at]
-            }
-            return (key, record?.bytes)
+        table.takeChanges { entry in
+            ["state": entry.state.rawValue, "source": entry.source, "event-id": entry.eventID, "at": entry.at]
         }
     }
 
@@ -228,7 +246,7 @@ public struct SentTable: Equatable, Sendable {
             let source = json["source"]?.string, let eventID = json["event-id"]?.string,
             let at = json["at"]?.integer(as: Int64.self)
         else { return }
-        entries[key] = Entry(state: state, source: source, eventID: eventID, at: at)
+        table.restore(key, Entry(state: state, source: source, eventID: eventID, at: at))
     }
 }
 
