@@ -102,20 +102,8 @@ public struct InboundMap: Equatable, Sendable {
     }
 
     private func place(_ captures: [(name: String, value: String)]) throws(MapError) -> Topic {
-        var text = ""
-        for segment in topic.description.utf8.split(separator: UInt8(ascii: "/")) {
-            let segment = String(Substring(segment))
-            let capture = captures.first { segment.hasBytes(of: "{\($0.name)}") }
-            if let capture, capture.value.isEmpty {
-                throw MapError("{\(capture.name)} is empty, and no topic has an empty segment")
-            }
-            // A sender that writes these wants to go somewhere else.
-            if let capture, [".", ".."].contains(capture.value) {
-                throw MapError("{\(capture.name)} is \(capture.value), which no sender may make a segment of a topic")
-            }
-            text += "/" + (capture?.value ?? segment)
-        }
-        do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }
+        let values = Dictionary(captures.map { ($0.name, $0.value) }) { first, _ in first }
+        do throws(TopicError) { return try topic.filled(with: values) } catch { throw MapError(error.reason) }
     }
 
     /// The first parts of the names without which there is no event.

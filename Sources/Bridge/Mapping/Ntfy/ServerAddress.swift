@@ -35,16 +35,13 @@ public struct ServerAddress: Hashable, Sendable, CustomStringConvertible {
     /// Host, port unless it is the usual one, and path: its name in global names and for people.
     public var name: String {
         let usual: UInt16 = isEncrypted ? 443 : 80
-        return (host.contains(":") ? "[\(host)]" : host) + (port == usual ? "" : ":\(port)") + path
+        return Authority.bracketed(host) + (port == usual ? "" : ":\(port)") + path
     }
 
     public var description: String { (isEncrypted ? "https://" : "http://") + name }
 
     /// Whether it is on this machine, so that nobody else sees what goes there.
-    public var isLocal: Bool {
-        host == "localhost" || host == "::1"
-            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
-    }
+    public var isLocal: Bool { Authority.isLocal(host) }
 
     /// Half of the global name of all events of a topic there; the same on every device.
     public func source(ofTopic topic: String) -> String { "\(Self.sourcePrefix)\(name)/\(topic)" }

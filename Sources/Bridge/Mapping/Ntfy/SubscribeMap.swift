@@ -102,9 +102,11 @@ public struct SubscribeMap: Equatable, Sendable {
 
     /// Where the messages of a topic at the server go to.
     public func place(_ name: String) throws(MapError) -> Topic {
-        let parts = topic.description.utf8.split(separator: UInt8(ascii: "/")).map { String(Substring($0)) }
-        let text = parts.map { $0.hasBytes(of: "{\(Self.capture)}") ? "/" + name : "/" + $0 }.joined()
-        do throws(TopicError) { return try Topic(text) } catch { throw MapError(error.reason) }
+        do throws(TopicError) {
+            return try topic.filled(with: [Self.capture: name])
+        } catch {
+            throw MapError(error.reason)
+        }
     }
 
     /// What texts can name. The message is also there as JSON, if it is a JSON object.

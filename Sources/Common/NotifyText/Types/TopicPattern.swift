@@ -105,21 +105,29 @@ public struct TopicPattern: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension TopicPattern {
-    /// The topic with its captures replaced; `nil` if what replaces one is not a segment of a topic, or one that only
-    /// means another place: `.` and `..`.
-    package func filled(with captures: [String: String]) -> Topic? {
+    /// The topic with its captures replaced.
+    ///
+    /// - Throws: `TopicError` if what replaces one is not a segment of a topic, or one that only means another place:
+    ///   `.` and `..`.
+    package func filled(with captures: [String: String]) throws(TopicError) -> Topic {
         var text = ""
-        for segment in description.utf8.split(separator: UInt8(ascii: "/")).map(Substring.init) {
-            guard segment.hasPrefix("{") else {
-                text += "/" + segment
+        for segment in segments {
+            guard case .capture(let name) = segment else {
+                if case .literal(let literal) = segment { text += "/" + literal.description }
                 continue
             }
+            func check(_ isRight: Bool, _ reason: @autoclosure () -> String) throws(TopicError) {
+                if !isRight { throw TopicError("{\(name)} \(reason())", offset: text.utf8.count) }
+            }
+            let value = captures[name] ?? ""
+            try check(!value.isEmpty, "is empty, and no topic has an empty segment")
+            // A sender that writes these wants to go somewhere else.
+            try check(![".", ".."].contains(value), "is \(value), which no sender may make a segment of a topic")
             // A topic that no message can carry is known to nobody else.
-            guard let value = captures[String(segment.dropFirst().dropLast())], value.fitsIntoMessage,
-                !value.utf8.contains(UInt8(ascii: "/")), ![".", ".."].contains(value)
-            else { return nil }
+            let isSegment = value.fitsIntoMessage && !value.utf8.contains(UInt8(ascii: "/"))
+            try check(isSegment, "has a character that no segment of a topic has")
             text += "/" + value
         }
-        do throws(TopicError) { return try Topic(text) } catch { return nil }
+        return try Topic(text)
     }
 }

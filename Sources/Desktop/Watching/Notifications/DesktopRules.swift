@@ -112,7 +112,7 @@ public struct DesktopRules: Equatable, Sendable {
             guard let captures else { continue }
             guard rule.keep > .zero else { return .leave(rule: index + 1, reason: "its rule leaves it alone") }
             // What was captured may be no part of a topic.
-            let topic = rule.topic.flatMap { $0.filled(with: captures) } ?? Self.topic(of: notice)
+            let topic = rule.topic.flatMap { try? $0.filled(with: captures) } ?? Self.topic(of: notice)
             var route = Route(rule: index + 1, topic: topic)
             (route.keep, route.isShared, route.isSeenWithProgram) = (
                 rule.keep, rule.isShared && !isDoubtful, rule.claim == .app

@@ -178,11 +178,11 @@ public struct WindowRule: Equatable, Sendable {
     func match(_ window: Window) -> Match {
         if let app, !app.isSameName(as: window.app), !app.isSameName(as: window.instance) { return .doesNotFit }
         let own = window.number.map { [Self.windowCapture: String($0)] } ?? [:]
-        guard let title else { return .fits(topic.filled(with: own)) }
+        guard let title else { return .fits(try? topic.filled(with: own)) }
         switch title.match(window.title) {
         case .match(let captures):
             let isOfTitle = title.captureNames.contains(Self.windowCapture)
-            return .fits(topic.filled(with: isOfTitle ? captures : captures.merging(own) { $1 }))
+            return .fits(try? topic.filled(with: isOfTitle ? captures : captures.merging(own) { $1 }))
         case .noMatch: return .doesNotFit
         case .gaveUp: return .gaveUp
         }
