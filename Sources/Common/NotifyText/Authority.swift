@@ -78,6 +78,15 @@ package struct Authority: Hashable, Sendable {
         return Substring(user.map { authority[authority.index(after: $0)...] } ?? authority)
     }
 
+    /// A host as it stands in an address: one of version 6 in brackets.
+    package static func bracketed(_ host: String) -> String { host.contains(":") ? "[\(host)]" : host }
+
+    /// Whether a host is this machine, so that nobody else sees what goes there.
+    package static func isLocal(_ host: String) -> Bool {
+        host == "localhost" || host == "::1"
+            || host.hasPrefix("127.") && host.utf8.allSatisfy { $0.isDigit || $0 == UInt8(ascii: ".") }
+    }
+
     // MARK: Hosts
 
     private static func isNameOrVersion4(_ bytes: [UInt8], _ hosts: Hosts) -> Bool {

@@ -164,6 +164,11 @@ package enum Base64 {
     }
 }
 
+extension Sequence<UInt8> {
+    /// The bytes in lower-case hexadecimal digits.
+    package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
+}
+
 /// The checksum [FNV-1a](http://www.isthe.com/chongo/tech/comp/fnv/) of 64 bits.
 package enum FNV1a {
     package static func sum(of bytes: some Sequence<UInt8>) -> UInt64 {

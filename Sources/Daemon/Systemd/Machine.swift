@@ -1,4 +1,5 @@
 internal import CSystemd
+import NotifyText
 
 /// The machine, as machine-id(5) identifies it.
 public enum Machine {
@@ -14,8 +15,6 @@ public enum Machine {
         guard sd_id128_from_string(number, &id) >= 0, sd_id128_get_machine_app_specific(id, &mixed) >= 0 else {
             return number
         }
-        return withUnsafeBytes(of: mixed) { bytes in
-            bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        }
+        return withUnsafeBytes(of: mixed) { $0.hexadecimal }
     }
 }

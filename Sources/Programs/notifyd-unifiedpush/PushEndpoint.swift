@@ -175,13 +175,11 @@ struct DeliveredPush: Equatable, Sendable {
 
     /// The same for the same message. Every one has a salt of its own, so those of two messages differ.
     var digest: String {
-        let digits = Array("0123456789abcdef".utf8)
         // RFC 8188, section 2.1: a salt of 16 bytes, and the size of records. That alone does not enter into the keys,
         // so whoever carries the message can change it.
         var sealed = message
         for index in 16..<20 where index < sealed.count { sealed[index] = 0 }
-        let bytes = SHA256.hash(data: sealed).prefix(16).flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
-        return String(decoding: bytes, as: UTF8.self)
+        return SHA256.hash(data: sealed).prefix(16).hexadecimal
     }
 
     // MARK: Its record

@@ -244,10 +244,24 @@ public indirect enum ValueType: Hashable, Sendable {
     ///
     /// Returns `nil` for anything else, and for file descriptors (`h`), which are not supported.
     public init?(signature: String) {
-        guard signature.utf8.count <= 255 else { return nil }
-        var parser = SignatureParser(rest: signature.utf8[...])
-        guard let type = parser.completeType(depth: 0), parser.rest.isEmpty else { return nil }
-        self = type
+        let bytes = Array(signature.utf8)
+        guard TypeSyntax.isOneType(bytes), !bytes.contains(UInt8(ascii: "h")) else { return nil }
+        self.init(checked: bytes[...])
+    }
+
+    private init(checked type: ArraySlice<UInt8>) {
+        var rest = type.dropFirst()
+        switch type.first {
+        case UInt8(ascii: "a") where rest.first == UInt8(ascii: "{"):
+            rest = rest.dropFirst().dropLast()
+            self = .dictionary(keys: ValueType(checked: rest.prefix(1)), values: ValueType(checked: rest.dropFirst()))
+        case UInt8(ascii: "a"): self = .array(of: ValueType(checked: rest))
+        case UInt8(ascii: "("):
+            var members: [ValueType] = []
+            while let member = TypeSyntax.takeType(&rest) { members.append(ValueType(checked: member)) }
+            self = .structure(members)
+        default: self = type.first.flatMap { ValueType(code: $0) } ?? .byte
+        }
     }
 
     /// The signature of this type, such as `a{sv}`.
@@ -297,33 +311,6 @@ public indirect enum ValueType: Hashable, Sendable {
         ]
         guard let type = types.first(where: { $0.code == code }) else { return nil }
         self = type
-    }
-}
-
-private struct SignatureParser {
-    var rest: Substring.UTF8View
-
-    mutating func completeType(depth: Int) -> ValueType? {
-        guard depth < 32, let letter = rest.popFirst() else { return nil }
-        switch letter {
-        case UInt8(ascii: "a"):
-            guard rest.first == UInt8(ascii: "{") else { return completeType(depth: depth + 1).map { .array(of: $0) } }
-            rest.removeFirst()
-            guard let keys = completeType(depth: depth + 1), keys.isBasic,
-                let values = completeType(depth: depth + 1), rest.popFirst() == UInt8(ascii: "}")
-            else { return nil }
-            return .dictionary(keys: keys, values: values)
-        case UInt8(ascii: "("):
-            var members: [ValueType] = []
-            while let next = rest.first, next != UInt8(ascii: ")") {
-                guard let member = completeType(depth: depth + 1) else { return nil }
-                members.append(member)
-            }
-            guard rest.popFirst() != nil, !members.isEmpty else { return nil }
-            return .structure(members)
-        default:
-            return ValueType(code: letter)
-        }
     }
 }
 

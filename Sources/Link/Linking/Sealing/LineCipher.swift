@@ -42,7 +42,7 @@ public struct LineCipher: Sendable {
 
     private func name(_ purpose: LineKey.Purpose, of text: String) -> String {
         if let key = keys.first { return key.digest(purpose, of: text) }
-        return hex(Array(SHA256.hash(data: Array(text.utf8)).prefix(16)))
+        return SHA256.hash(data: Array(text.utf8)).prefix(16).hexadecimal
     }
 
     // MARK: Messages
@@ -174,7 +174,7 @@ public struct LineKey: Sendable, CustomStringConvertible {
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.count else { return nil }
         secret = SymmetricKey(data: bytes)
-        id = hex(Array(bytes: Self.derive(secret, "id", count: 4)))
+        id = Array(bytes: Self.derive(secret, "id", count: 4)).hexadecimal
         topicKey = Self.derive(secret, Purpose.topic.rawValue, count: 32)
     }
 
@@ -193,7 +193,7 @@ public struct LineKey: Sendable, CustomStringConvertible {
     /// The first 32 hexadecimal digits of a keyed hash.
     func digest(_ purpose: Purpose, of text: String) -> String {
         let key = purpose == .topic ? topicKey : Self.derive(secret, purpose.rawValue, count: 32)
-        return hex(Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).prefix(16)))
+        return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).prefix(16).hexadecimal
     }
 
     /// HKDF with SHA-256: [RFC 5869](https://www.rfc-editor.org/rfc/rfc5869).
@@ -238,9 +238,4 @@ extension [UInt8] {
     init(bytes key: SymmetricKey) {
         self = key.withUnsafeBytes { Array($0) }
     }
-}
-
-func hex(_ bytes: [UInt8]) -> String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

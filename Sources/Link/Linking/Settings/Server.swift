@@ -9,6 +9,14 @@ extension LinkSettings {
             /// A name or an address; that of version 6 without brackets.
             case host(String, port: UInt16)
             case socket(path: String)
+
+            /// For people.
+            public var description: String {
+                switch self {
+                case .host(let host, let port): "\(Authority.bracketed(host)):\(port)"
+                case .socket(let path): path
+                }
+            }
         }
 
         public var address: Address
@@ -35,9 +43,8 @@ extension LinkSettings {
             switch address {
             case .socket(let path): return "unix:" + path
             case .host(let host, let port):
-                let name = host.contains(":") ? "[\(host)]" : host
                 let isUsual = port == Self.usualPort(isEncrypted: isEncrypted)
-                return (isEncrypted ? "mqtts://" : "mqtt://") + name + (isUsual ? "" : ":\(port)")
+                return (isEncrypted ? "mqtts://" : "mqtt://") + Authority.bracketed(host) + (isUsual ? "" : ":\(port)")
             }
         }
 
@@ -55,7 +62,7 @@ extension LinkSettings {
             if rest.last == "/" { rest.removeLast() }
             guard let broker = Authority(rest, [.international, .zones]) else { return nil }
             self.init(
-                address: .host(broker.host, port: broker.port ?? Self.usualPort(isEncrypted: isEncrypted)),
+                .host(broker.host, port: broker.port ?? Self.usualPort(isEncrypted: isEncrypted)),
                 isEncrypted: isEncrypted)
         }
 
@@ -72,9 +79,7 @@ extension LinkSettings {
         public var isLocal: Bool {
             switch address {
             case .socket: true
-            case .host(let host, _):
-                host == "localhost" || host == "::1"
-                    || host.hasPrefix("127.") && host.allSatisfy { $0.isNumber || $0 == "." }
+            case .host(let host, _): Authority.isLocal(host)
             }
         }
 
