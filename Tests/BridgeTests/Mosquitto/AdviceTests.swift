@@ -1,3 +1,4 @@
+import Linking
 import Testing
 
 @testable import Mosquitto
