@@ -50,7 +50,11 @@ package func withPrivateBus<Result>(
     _ body: (PrivateBus) async throws -> Result
 ) async throws -> Result {
     let bus = try await PrivateBus(serviceFolder: serviceFolder)
-    return try await finally({ await bus.remove() }) { try await body(bus) }
+    return try await finally {
+        await bus.remove()
+    } after: {
+        try await body(bus)
+    }
 }
 
 /// Both allow lines are needed: without the second no message may be received. The limits are those of a usual session

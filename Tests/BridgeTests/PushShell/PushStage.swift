@@ -238,7 +238,11 @@ func withPushStage(
     distributors: [String] = [PushStage.distributor], _ body: (PushStage) async throws -> Void
 ) async throws {
     let stage = try await PushStage(distributors: distributors)
-    try await finally({ await stage.end() }) { try await body(stage) }
+    try await finally {
+        await stage.end()
+    } after: {
+        try await body(stage)
+    }
 }
 
 extension Trait where Self == Fixture {

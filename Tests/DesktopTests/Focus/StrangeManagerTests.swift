@@ -6,7 +6,11 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5))) struct StrangeManagerTests {
     @Test func whatItSaysLateCountsAndWhatIsGoneDoesNot() async throws {
         let server = try await XServer()
-        try await finally({ await server.stop() }) { try await play(on: server) }
+        try await finally {
+            await server.stop()
+        } after: {
+            try await play(on: server)
+        }
     }
 
     private func play(on server: XServer) async throws {

@@ -79,7 +79,11 @@ final class SwayServer: Sendable {
 /// Runs with a sway, and ends it.
 func withSway(_ body: (SwayServer) async throws -> Void) async throws {
     let server = try await SwayServer()
-    try await finally({ await server.stop() }) { try await body(server) }
+    try await finally {
+        await server.stop()
+    } after: {
+        try await body(server)
+    }
 }
 
 extension Trait where Self == Fixture {

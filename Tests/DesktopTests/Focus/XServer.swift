@@ -45,7 +45,9 @@ final class XServer: Sendable {
 /// Runs with an X server and openbox.
 func withXServer(_ body: (XServer) async throws -> Void) async throws {
     let server = try await XServer()
-    try await finally({ await server.stop() }) {
+    try await finally {
+        await server.stop()
+    } after: {
         try server.startManager()
         try await body(server)
     }

@@ -110,7 +110,8 @@ package struct SiteRule: Sendable {
     /// The topic that a page shows; `nil` if its address does not fit, or gives no topic.
     func topic(of page: PageAddress) -> Topic? {
         // An active character would deceive who reads the topic.
-        guard let captures = address.captures(of: page), let topic = try? self.topic.filled(with: captures), topic.isPlain
+        guard let captures = address.captures(of: page), let topic = try? self.topic.filled(with: captures),
+            topic.isPlain
         else { return nil }
         return topic
     }
