@@ -99,7 +99,9 @@ struct FullDiskTests {
         if [ -e "$T" ]
         then
             cp -r "$T" "$XDG_STATE_HOME/saved"
-            mount -t tmpfs -o size=2m,mode=700 none "$T"
+            # The log grows while the daemon is idle.
+            used=$(du --apparent-size -sk "$XDG_STATE_HOME/saved" | cut -f 1)
+            mount -t tmpfs -o "size=$((used + 512))k,mode=700" none "$T"
             cp "$XDG_STATE_HOME/saved"/* "$T/"
             cat /dev/zero > "$T/filler" 2> /dev/null || true
         fi
