@@ -52,6 +52,8 @@ struct SlabDictionary<Key: SlabKey, Value> {
     private var buckets = [Bucket](repeating: .vacant, count: Self.leastBuckets)
     private var chunks: [[Entry]] = []
     private var free: [Int32] = []
+    /// The slots from here on have never been taken.
+    private var untouched: Int32 = 0
     private(set) var count = 0
 
     var isEmpty: Bool { count == 0 }
@@ -59,8 +61,8 @@ struct SlabDictionary<Key: SlabKey, Value> {
     var slotCount: Int { chunks.count * Self.slotsAtOnce }
 
     /// The keys and the values, each in no particular order.
-    var keys: some Sequence<Key> { chunks.lazy.joined().compactMap { $0.value == nil ? nil : $0.key } }
-    var values: some Sequence<Value> { chunks.lazy.joined().compactMap(\.value) }
+    var keys: some Sequence<Key> { (0..<untouched).lazy.compactMap { entry(in: $0)?.key } }
+    var values: some Sequence<Value> { (0..<untouched).lazy.compactMap { entry(in: $0)?.value } }
 
     func contains(_ key: Key) -> Bool { bucket(of: key) != nil }
 
@@ -139,6 +141,7 @@ struct SlabDictionary<Key: SlabKey, Value> {
             free.append(contentsOf: (first..<first + Int32(Self.slotsAtOnce)).reversed())
         }
         let slot = free.removeLast()
+        untouched = max(untouched, slot + 1)
         let (chunk, place) = position(of: slot)
         put(slot, key.slabHash)
         chunks[chunk][place] = Entry(key: key, value: value)
