@@ -38,7 +38,8 @@ extension Journal {
             if let newest = ids.max() { try self.keepLastID(newest, db) }
         }
         for id in ids { pending.eventDeleted(id) }
-        // The next scrubbing begins with the first page.
+        // What a scrubbing under way has passed may hold what was deleted since it began: the next one begins with the
+        // first page.
         if hasRemains { nextPage = 1 }
         return (ids, found.position)
     }
@@ -96,11 +97,11 @@ extension Journal {
         if nextPage == 1 { try fold(leavingRoom: false) }
         // From here on the file has all pages as they are, and the write-ahead log of SQLite has none.
         try checkpoint(.truncate)
+        guard let queue else { throw failure ?? .other("the journal is closed") }
         if nextPage == 1 {
             try log?.erase()
             hasRemains = false
         }
-        guard let queue else { throw failure ?? .other("the journal is closed") }
         do {
             let next = try queue.writeWithoutTransaction { db in
                 let scrubber = try PageScrubber(db, areZerosDoubtful: self.areZerosDoubtful)

@@ -58,9 +58,9 @@ extension Journal {
             try checkpoint()
             try write(transaction)
         }
-        if isTight { try checkpoint() }
         count -= ids.count
         retention.isDirty = true
+        if isTight { try checkpoint() }
     }
 
     /// Deletes a few of the oldest decided events beyond the limits. A step takes a short time only.

@@ -24,6 +24,8 @@ extension Journal {
         var records: [LogRecord] = []
         var accepted = 0
         var lastAccepted: Int64 = 0
+        /// The events that the records accept or change.
+        private var events: Set<EventID> = []
 
         init(_ records: [Record]) {
             all = records
@@ -42,6 +44,13 @@ extension Journal {
 
         mutating func add(_ record: Record, number: Int64? = nil) {
             records.append(LogRecord(record, number: number))
+            if let id = record.subject { events.insert(id) }
+            if case .accepted(let event) = record { events.insert(event.id) }
+        }
+
+        /// What the records say of an event, in order.
+        func entries(of id: EventID) -> ArraySlice<LogRecord> {
+            events.contains(id) ? records[...] : records[..<0]
         }
     }
 
@@ -147,7 +156,7 @@ extension Journal {
     /// An event as it is after the records of the turn so far; `nil` if there is none.
     private func state(of id: EventID, in turn: Turn) throws(JournalError) -> EventState? {
         var state = try state(of: id)
-        for entry in turn.records {
+        for entry in turn.entries(of: id) {
             if case .accepted(let event) = entry.record, event.id == id { state = EventState(event: event) }
             if entry.record.subject == id { state?.apply(entry) }
         }

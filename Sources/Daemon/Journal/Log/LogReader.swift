@@ -145,7 +145,7 @@ struct LogReader {
                 try body(frame.sequence, reader.bytes[frame.payload])
             }
         }
-        // The last one was torn.
+        // One broken frame at the end was torn; only further ones are damage.
         replay.damaged = Int(clamping: UInt64(replay.damaged) + UInt64(max(1, brokenEnd) - 1))
         replay.unreadable = segments.count { $0.isUnreadable }
         return replay
@@ -174,8 +174,8 @@ extension WriteAheadLog {
         /// Whether nothing was applied, and frames before the first one were released.
         package var isBehind = false
         /// Frames that are missing between `applied` and the last frame: they were on the disk, and are damaged. A
-        /// broken one behind that was being written when the power went. Nothing was lost, unless it was damaged later;
-        /// nobody can tell.
+        /// broken frame behind the last one does not count: it was being written when the power went, or was damaged
+        /// later; nobody can tell.
         package var damaged = 0
         /// Files of which parts could not be read.
         package var unreadable = 0

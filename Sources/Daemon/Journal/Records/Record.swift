@@ -81,7 +81,7 @@ public struct EventState: Sendable, Equatable {
     /// Whether it is the current value of its topic.
     public var isValue = false
 
-    /// Takes in what a record says of the event: the only place that knows it.
+    /// Takes in what a record says of the event: nothing else knows how a record changes one.
     package mutating func apply(_ entry: LogRecord) {
         switch entry.record {
         case .decided(_, let decision):
@@ -110,7 +110,7 @@ package struct LogRecord: Sendable, Equatable {
 }
 
 extension Record {
-    /// The accepted event that it says something of; `nil` for other records. `EventState.apply` has what it says.
+    /// The event that it changes; `nil` for an acceptance, and for records of something else. See `EventState.apply`.
     package var subject: EventID? {
         switch self {
         case .decided(let id, _), .claimed(let id, _), .named(_, _, let id), .read(let id, by: _, at: _, from: _): id
