@@ -8,8 +8,9 @@ package enum ProcessEnvironment {
         var next = environ
         while let entry = next.pointee {
             let text = String(cString: entry)
-            if let sign = text.firstIndex(of: "=") {
-                variables[String(text[..<sign])] = String(text[text.index(after: sign)...])
+            // A character may begin with the sign, and go on with a combining one.
+            if let sign = text.utf8.firstIndex(of: UInt8(ascii: "=")) {
+                variables[String(text[..<sign])] = String(text[text.utf8.index(after: sign)...])
             }
             next += 1
         }

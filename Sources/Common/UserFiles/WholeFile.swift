@@ -4,7 +4,7 @@ import Glibc
 /// either.
 ///
 /// The new file is written beside the old one, and takes its place, mode and owner. It has no name while it is written,
-/// so that nothing is left of it if the process is killed. A symbolic link stays: what it leads to is replaced.
+/// so that no half of it is left if the process is killed. A symbolic link stays: what it leads to is replaced.
 package enum WholeFile {
     /// Why a file could not be written; it is as it was.
     package struct Failure: Error, Equatable, CustomStringConvertible {
